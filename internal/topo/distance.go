@@ -1,0 +1,58 @@
+package topo
+
+import "weft/internal/fact"
+
+// Distance is how two PCI devices of a node reach each other, in the words that
+// nvidia-smi taught people. Nearer is smaller.
+type Distance int
+
+// The distances, nearest first; Unknown when a device or its path is not known.
+const (
+	Unknown Distance = iota
+	PIX              // through at most one PCIe switch
+	PXB              // through several PCIe switches
+	PHB              // through the PCIe host bridge, so through the CPU
+	NODE             // through several host bridges of one NUMA node
+	SYS              // through the link between NUMA nodes
+)
+
+var words = [...]string{"?", "PIX", "PXB", "PHB", "NODE", "SYS"}
+
+// String returns the word.
+func (d Distance) String() string { return words[d] }
+
+// Between returns the distance of two PCI devices of a node.
+func Between(n *fact.Node, a, b string) Distance {
+	pa, pb := Path(n, a), Path(n, b)
+	if len(pa) == 0 || len(pb) == 0 {
+		return Unknown
+	}
+	above := map[*fact.PCI]int{}
+	for i, d := range pa {
+		above[d] = i
+	}
+	for j, d := range pb {
+		i, common := above[d]
+		switch {
+		case !common:
+			continue
+		case i <= 2 && j <= 2: // endpoint, downstream port, upstream port
+			return PIX
+		default:
+			return PXB
+		}
+	}
+	da, db := pa[0], pb[0]
+	if da.Host == db.Host {
+		return PHB
+	}
+	na, oka := da.NUMA.Get()
+	nb, okb := db.NUMA.Get()
+	switch {
+	case n.Host.NUMANodes == 1 || oka && okb && na == nb:
+		return NODE
+	case oka && okb:
+		return SYS
+	}
+	return Unknown
+}

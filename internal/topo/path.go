@@ -1,0 +1,86 @@
+// Package topo is the graph that facts describe: the PCIe path of a device, how
+// far a NIC is from a GPU, and which ports meet on which rail. Pure.
+package topo
+
+import (
+	"weft/internal/fact"
+	"weft/internal/unit"
+)
+
+// Path returns the PCI device and every bridge above it, device first. It ends
+// at the host bridge or where the facts end.
+func Path(n *fact.Node, bdf string) []*fact.PCI {
+	var path []*fact.PCI
+	for d := n.At(bdf); d != nil && len(path) < 32; d = n.At(d.Up) {
+		path = append(path, d)
+	}
+	return path
+}
+
+// Bandwidth is what a PCIe link carries one way after its line code: 8b/10b up
+// to 5 GT/s, 128b/130b above, as the kernel counts it (PCIE_SPEED2MBS_ENC in
+// include/linux/pci.h, so that 8 GT/s x4 is 31.504 Gb/s in both).
+func Bandwidth(l fact.Link) unit.Rate {
+	perLane := map[float64]unit.Rate{2.5: 2000, 5: 4000, 8: 7876, 16: 15753, 32: 31507, 64: 63015}[l.GTs]
+	return perLane * unit.Rate(l.Width) * unit.Mbps
+}
+
+// rdmaShare is the part of a PCIe link's bandwidth that large RDMA transfers
+// reach after packet headers and flow control: 27.6 of 31.5 Gb/s were measured
+// on 8 GT/s x4 (seed 000), 50.6 of 63.0 on 16 GT/s x4 (research/community.md
+// item 19), so 80 to 88 %.
+const rdmaShare = 0.85
+
+// RDMARate is about what RDMA gets through a PCIe link.
+func RDMARate(l fact.Link) unit.Rate { return unit.Rate(float64(Bandwidth(l)) * rdmaShare) }
+
+// A Hop is one PCIe link: the device below it and the port above it.
+type Hop struct {
+	Below, Above *fact.PCI // Above is nil when the facts end there
+	Cur, Can     fact.Link // what it runs at, and the weakest of what both ends can do
+}
+
+// Hops returns the PCIe links from a device up to the root. A path alternates
+// link and switch inside (endpoint — downstream port, upstream port — root port),
+// so devices pair up two by two. Speeds and widths that are unknown are zero.
+func Hops(n *fact.Node, bdf string) []Hop {
+	path := Path(n, bdf)
+	var hops []Hop
+	for i := 0; i < len(path); i += 2 {
+		h := Hop{Below: path[i], Cur: path[i].Cur, Can: path[i].Max}
+		if i+1 < len(path) {
+			h.Above = path[i+1]
+			h.Can = weakest(h.Can, h.Above.Max)
+			if h.Cur.Width == 0 || h.Cur.GTs == 0 {
+				h.Cur = h.Above.Cur
+			}
+		}
+		if h.Cur.Width != 0 || h.Can.Width != 0 {
+			hops = append(hops, h)
+		}
+	}
+	return hops
+}
+
+// Narrowest returns the hop that carries least now; ok is false when no hop's
+// speed is known.
+func Narrowest(hops []Hop) (h Hop, ok bool) {
+	for _, x := range hops {
+		if b := Bandwidth(x.Cur); b > 0 && (!ok || b < Bandwidth(h.Cur)) {
+			h, ok = x, true
+		}
+	}
+	return h, ok
+}
+
+// weakest takes the lower speed and width of two ends; unknown is left out.
+func weakest(a, b fact.Link) fact.Link {
+	l := a
+	if a.GTs == 0 || b.GTs != 0 && b.GTs < a.GTs {
+		l.GTs = b.GTs
+	}
+	if a.Width == 0 || b.Width != 0 && b.Width < a.Width {
+		l.Width = b.Width
+	}
+	return l
+}
