@@ -57,7 +57,7 @@ func ifconfigAddr(f []string) (Addr, error) {
 	if err != nil {
 		return Addr{}, err
 	}
-	a := Addr{IP: ip, PrefixLen: number(after(f, "prefixlen"))}
+	a := Addr{IP: ip, PrefixLen: within(number(after(f, "prefixlen")), ip)}
 	if mask, err := netip.ParseAddr(after(f, "netmask")); err == nil && mask.Is4() {
 		m := mask.As4()
 		n := 0

@@ -111,7 +111,7 @@ func elements[T any](b []byte, keep func(T)) error {
 	fail := func(err error) error {
 		at := min(dec.InputOffset(), int64(len(text)))
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			at = int64(len(bytes.TrimSpace(text))) // the tail is what is missing
+			at = int64(len(bytes.TrimRight(text, " \t\r\n"))) // the tail is what is missing
 		}
 		return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), err)
 	}

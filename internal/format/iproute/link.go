@@ -122,7 +122,7 @@ func linksJSON(b []byte) ([]Link, error) {
 				errs = append(errs, fmt.Errorf("%s: address: %w", l.Name, err))
 				continue
 			}
-			addr := Addr{IP: ip, PrefixLen: a.PrefixLen, Scope: a.Scope, Dynamic: a.Dynamic}
+			addr := Addr{IP: ip, PrefixLen: within(a.PrefixLen, ip), Scope: a.Scope, Dynamic: a.Dynamic}
 			if a.Address != "" {
 				addr.Peer, _ = netip.ParseAddr(a.Address) // a peer that is no address is no peer
 			}
@@ -256,7 +256,7 @@ func addrText(f []string) (Addr, error) {
 			return Addr{}, err
 		}
 	}
-	a.PrefixLen = number(length)
+	a.PrefixLen = within(number(length), a.IP)
 	a.Scope = after(f, "scope")
 	a.Dynamic = slices.Contains(f, "dynamic")
 	return a, nil
@@ -277,4 +277,12 @@ func number(s string) *int {
 		return nil
 	}
 	return &n
+}
+
+// within drops a prefix length that an address of that family cannot have.
+func within(n *int, ip netip.Addr) *int {
+	if n == nil || *n < 0 || *n > ip.BitLen() {
+		return nil
+	}
+	return n
 }
