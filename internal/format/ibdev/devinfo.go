@@ -27,7 +27,7 @@ func ParseDevinfo(b []byte) ([]Device, error) {
 		case strings.HasPrefix(line, "No IB devices found"):
 			continue
 		case strings.HasPrefix(line, "Failed to "), strings.HasSuffix(line, "wasn't found"):
-			f.add(in.num, "ibv_devinfo: %s", clip(line))
+			f.complain(in.num, line)
 			continue
 		case len(devs) == 0:
 			f.unknown(in.num, line, "ibv_devinfo")

@@ -52,7 +52,7 @@ func ParseIbportstate(b []byte) ([]PortState, error) {
 		key, val, ok := dotted(line)
 		if !ok {
 			if strings.Contains(line, "iberror:") {
-				f.add(in.num, "ibportstate: %s", clip(line))
+				f.complain(in.num, line)
 			} else {
 				f.unknown(in.num, line, "ibportstate")
 			}

@@ -63,10 +63,16 @@ func (f *faults) err(found bool) error {
 }
 
 // clip keeps a quoted piece of foreign text short enough for an error.
-func clip(s string) string {
-	const most = 60 // ours: one terminal line with its prefix
+func clip(s string) string { return clipTo(s, 60) } // ours: one terminal line with its prefix
+
+func clipTo(s string, most int) string {
 	if len(s) > most {
 		return s[:most] + "…"
 	}
 	return s
+}
+
+// complain files what the tool itself said went wrong; the reason is at its end.
+func (f *faults) complain(line int, text string) {
+	f.add(line, "tool says %q", clipTo(text, 240)) // ours: three terminal lines
 }

@@ -173,7 +173,7 @@ func TestIbportstateSamples(t *testing.T) {
 				"LinkSpeedExtActive:..............No Extended Speed\nibwarn: [1] mad_rpc: _do_madrpc failed\n" +
 				"ibportstate: iberror: failed: smp query nodeinfo failed\n",
 			want: []PortState{{Of: "Switch", At: "Lid 3", Number: new(1), State: "INIT", PhysState: "LinkUp", WidthActive: 1, SpeedActive: "QDR"}},
-			err:  "line 9: ibportstate: ibportstate: iberror: failed: smp query nodeinfo failed",
+			err:  `line 9: tool says "ibportstate: iberror: failed: smp query nodeinfo failed"`,
 		},
 		{
 			name: "peer by direct route, FDR10, XDR",
