@@ -337,6 +337,7 @@ type Settings struct {
 	NCCL          []Library          `json:"nccl,omitempty"` // libnccl, librccl, libnccl-net and their versions
 	LibrariesRead bool               `json:"libraries_read"`
 	GPUDriver     string             `json:"gpu_driver,omitempty"` // NVIDIA driver version, or amdgpu's
+	GPUOpen       Val[bool]          `json:"gpu_open"`             // NVIDIA: the open kernel module, which speaks dma-buf (/proc/driver/nvidia/version)
 	CUDA          string             `json:"cuda,omitempty"`
 	ROCm          string             `json:"rocm,omitempty"`
 	CDI           []string           `json:"cdi,omitempty"` // CDI specs found
