@@ -64,6 +64,7 @@ var fields = []field{
 	{"max_clocks/sm_clock", "Max Clocks/SM", "clocks.max.sm", integer(func(g *GPU) **int { return &g.ClockSMMaxMHz }, "MHz")},
 	{"max_clocks/mem_clock", "Max Clocks/Memory", "clocks.max.memory", integer(func(g *GPU) **int { return &g.ClockMemMaxMHz }, "MHz")},
 	{"performance_state", "Performance State", "pstate", text(func(g *GPU) *string { return &g.PState })},
+	{"utilization/gpu_util", "Utilization/GPU", "utilization.gpu", integer(func(g *GPU) **int { return &g.UtilPercent }, "%")},
 	{"temperature/gpu_temp", "Temperature/GPU Current Temp", "temperature.gpu", integer(func(g *GPU) **int { return &g.TempC }, "C")},
 	{"temperature/memory_temp", "Temperature/Memory Current Temp", "temperature.memory", integer(func(g *GPU) **int { return &g.MemTempC }, "C")},
 

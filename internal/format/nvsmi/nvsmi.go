@@ -67,6 +67,8 @@ type GPU struct {
 	// empty means nothing does.
 	ClockReasons []string
 
+	UtilPercent *int // of the last sample period, 1/6 s to 1 s
+
 	TempC    *int
 	MemTempC *int
 

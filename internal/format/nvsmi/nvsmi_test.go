@@ -20,7 +20,7 @@ var h200 = GPU{
 	MemoryTotalBytes: new(uint64(143771 << 20)), MemoryUsedBytes: new(uint64(0)), BAR1TotalBytes: new(uint64(262144 << 20)),
 	PowerDrawW: new(126.68), PowerLimitW: new(700.0), PowerDefaultLimitW: new(700.0), PowerMaxLimitW: new(700.0),
 	ClockSMMHz: new(1980), ClockMemMHz: new(3201), ClockSMMaxMHz: new(1980), ClockMemMaxMHz: new(3201),
-	PState: "P0", ClockReasons: []string{"gpu_idle"},
+	PState: "P0", ClockReasons: []string{"gpu_idle"}, UtilPercent: new(0),
 	TempC: new(36), MemTempC: new(34),
 	Persistence: new(true), MIG: new(false), ECC: new(true),
 	Volatile: none, Aggregate: none,
@@ -37,7 +37,7 @@ func TestParseXML(t *testing.T) {
 		MemoryTotalBytes: new(uint64(24576 << 20)), MemoryUsedBytes: new(uint64(1 << 20)), BAR1TotalBytes: new(uint64(32768 << 20)),
 		PowerDrawW: new(27.23), PowerLimitW: new(200.0), PowerDefaultLimitW: new(350.0), PowerMaxLimitW: new(375.0),
 		ClockSMMHz: new(0), ClockMemMHz: new(405), ClockSMMaxMHz: new(2100), ClockMemMaxMHz: new(9751),
-		PState: "P8", ClockReasons: []string{"gpu_idle"}, TempC: new(37), Persistence: new(true), Processes: new(0),
+		PState: "P8", ClockReasons: []string{"gpu_idle"}, UtilPercent: new(0), TempC: new(37), Persistence: new(true), Processes: new(0),
 	}
 	ada := GPU{
 		BDF: "0000:06:00.0", Name: "NVIDIA RTX 4000 SFF Ada Generation", Brand: "NVIDIA RTX", Architecture: "Ada Lovelace",
@@ -50,7 +50,7 @@ func TestParseXML(t *testing.T) {
 		MemoryTotalBytes: new(uint64(20475 << 20)), MemoryUsedBytes: new(uint64(3534 << 20)), BAR1TotalBytes: new(uint64(32768 << 20)),
 		PowerDrawW: new(8.81), PowerLimitW: new(70.0), PowerDefaultLimitW: new(70.0), PowerMaxLimitW: new(70.0),
 		ClockSMMHz: new(210), ClockMemMHz: new(405), ClockSMMaxMHz: new(3105), ClockMemMaxMHz: new(7001),
-		PState: "P8", ClockReasons: []string{"gpu_idle"}, TempC: new(38), Persistence: new(true), ECC: new(false),
+		PState: "P8", ClockReasons: []string{"gpu_idle"}, UtilPercent: new(0), TempC: new(38), Persistence: new(true), ECC: new(false),
 		RemappedCorr: new(uint64(0)), RemappedUncorr: new(uint64(0)), RemapPending: new(false), RemapFailed: new(false),
 		Processes: new(4),
 	}
@@ -240,7 +240,7 @@ func TestParseCSV(t *testing.T) {
 
 func TestParseCSVGB10(t *testing.T) {
 	got, err := ParseCSV(fixture(t, "nvidia-smi_gb10_query_csv.txt"))
-	want := Log{GPUs: []GPU{{PowerDrawW: new(11.17), TempC: new(35)}}}
+	want := Log{GPUs: []GPU{{PowerDrawW: new(11.17), UtilPercent: new(0), TempC: new(35)}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -1,0 +1,79 @@
+// Package collect asks nodes everything that readers want to know and returns
+// their answers as a dump. Edge: it decides nothing.
+package collect
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"weft/internal/dump"
+	"weft/internal/exec"
+	"weft/internal/format"
+)
+
+// nodeSeconds is how long one node may take for everything. Twice the slowest
+// honest node seen, with a margin for one command that hangs until its own limit.
+const nodeSeconds = 90
+
+// clockKey holds the node's time when it began to answer, format.ClockKey the
+// local times around it.
+const clockKey = format.DateKey
+
+// Ask is what to ask of one node.
+type Ask struct {
+	Target  exec.Target
+	Readers []format.Reader
+}
+
+// Cluster asks all nodes at once and returns their answers in the order given.
+// A node that cannot be asked has one gap, format.Reach, that says why. done is
+// called after each node, with what went wrong or nil.
+func Cluster(ctx context.Context, run *exec.Runner, asks []Ask, done func(node string, err error)) []*dump.Node {
+	targets := make([]exec.Target, len(asks))
+	readers := make(map[string][]format.Reader, len(asks))
+	for i, a := range asks {
+		targets[i] = a.Target
+		readers[a.Target.Name] = a.Readers
+	}
+	return exec.Each(ctx, targets, func(ctx context.Context, t exec.Target) *dump.Node {
+		d, err := Node(ctx, run, t, readers[t.Name])
+		done(t.Name, err)
+		return d
+	})
+}
+
+// Node asks one node. The dump node is never nil: what was answered before an
+// error is in it.
+func Node(ctx context.Context, run *exec.Runner, t exec.Target, readers []format.Reader) (*dump.Node, error) {
+	if t.SSH == "" {
+		d := local(ctx, t.Name, readers)
+		format.Settle(readers, d)
+		return d, context.Cause(ctx)
+	}
+	nonce := rand.Text()
+	a := newAnswers(t.Name, nonce)
+	start := time.Now()
+	err := run.Run(ctx, t, exec.Job{Script: script(readers, nonce), Deadline: nodeSeconds * time.Second, Stdout: &a.out, Stderr: &a.err})
+	d := a.finish()
+	if !a.clock.IsZero() {
+		d.Text[format.ClockKey] = fmt.Sprintf("%.6f %.6f\n", seconds(start), seconds(a.clock))
+	}
+	format.Settle(readers, d)
+	var failed *exec.Error
+	switch {
+	case a.ended:
+		return d, nil
+	case errors.As(err, &failed) && len(d.Text) == 0:
+		d.Gap[format.Reach] = failed.Error() + "\n" + failed.Next()
+	case err != nil:
+		d.Gap["$ sh"] = "cut short: " + err.Error()
+	default:
+		d.Gap["$ sh"] = "cut short: the script ended early"
+	}
+	return d, err
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

@@ -1,0 +1,111 @@
+package collect
+
+import (
+	"fmt"
+	"strings"
+
+	"weft/internal/format"
+)
+
+// cmdSeconds is how long one command on a node may take. nvidia-smi -q -x on an
+// eight-GPU node that just woke up takes several seconds.
+const cmdSeconds = 20
+
+// prelude defines what the script below it uses. Both output streams are cut into
+// frames by lines that start with the nonce, which no file can know: standard
+// output carries contents, standard error the complaints.
+const prelude = `PATH=$PATH:/usr/sbin:/sbin:/usr/local/bin:/opt/rocm/bin
+t='timeout %d'; command -v timeout >/dev/null 2>&1 || t=
+if [ "$(id -u)" = 0 ]; then s= r=yes
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then s='sudo -n' r=yes
+else s= r=no; fi
+frame() { printf '\n%s %%s\n' "$1"; printf '\n%s %%s\n' "$1" >&2; }
+run() { k=$1; shift; frame "$ $k"; if command -v "$1" >/dev/null 2>&1; then $t "$@"; else echo "$1: not installed" >&2; false; fi; frame "= $?"; }
+run0() { k=$1; shift; if [ $r = no ]; then frame "$ $k"; echo 'needs root, and sudo -n was refused' >&2; frame '= 1'; else run "$k" $s "$@"; fi; }
+each() { for f; do [ -e "$f" ] && printf '%%s\0' "$f"; done; }
+links() { for f; do [ -L "$f" ] && printf '%%s\0' "$f"; done; }
+frame clock; date +%%s.%%N
+`
+
+// script writes the one POSIX sh script that asks a node everything.
+func script(readers []format.Reader, nonce string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, prelude, cmdSeconds, nonce, nonce)
+	b.WriteString("frame files; {\n")
+	walk(&b, readers, "each", func(f format.File) bool { return !f.Link && !f.Binary && !f.Root })
+	b.WriteString(":; } | xargs -0 -r grep -aHZ ''\n")
+	b.WriteString("frame links; {\n")
+	walk(&b, readers, "links", func(f format.File) bool { return f.Link })
+	b.WriteString(":; } | xargs -0 -r sh -c 'find \"$@\" -maxdepth 0 -printf \"%p\\0%l\\n\"' find\n")
+	b.WriteString("if [ $r = no ]; then frame root\n")
+	for _, f := range rootFiles(readers) {
+		for _, name := range f.Names {
+			fmt.Fprintf(&b, "echo %s\n", quote(f.Dir+"/"+name))
+		}
+	}
+	b.WriteString("else frame files; {\n")
+	walk(&b, readers, "each", func(f format.File) bool { return !f.Link && !f.Binary && f.Root })
+	b.WriteString(":; } | xargs -0 -r $s grep -aHZ ''\nframe binary; {\n")
+	walk(&b, readers, "each", func(f format.File) bool { return f.Binary })
+	b.WriteString(":; } | xargs -0 -r $s sh -c 'for f; do printf \"%s\\0\" \"$f\"; base64 -w0 <\"$f\"; echo; done' sh\nfi\n")
+	for _, r := range readers {
+		for _, c := range r.Cmds {
+			b.WriteString(command(c) + "\n")
+		}
+	}
+	b.WriteString("frame end\n")
+	return b.String()
+}
+
+// walk writes a loop over every set of files that is wanted; use is the shell
+// function that takes the matches.
+func walk(b *strings.Builder, readers []format.Reader, use string, wanted func(format.File) bool) {
+	for _, r := range readers {
+		for _, f := range r.Files {
+			if !wanted(f) {
+				continue
+			}
+			fmt.Fprintf(b, "for d in %s; do ", f.Dir)
+			if f.Where != "" {
+				fmt.Fprintf(b, "read -r c 2>/dev/null <\"$d\"/%s || continue; case $c in %s*) ;; *) continue;; esac; ", f.Where, strings.Join(f.Starts, "*|"))
+			}
+			fmt.Fprintf(b, "%s", use)
+			for _, name := range f.Names {
+				fmt.Fprintf(b, " \"$d\"/%s", name)
+			}
+			b.WriteString("; done\n")
+		}
+	}
+}
+
+// command writes the call of one command.
+func command(c format.Cmd) string {
+	run := "run"
+	if c.Root {
+		run = "run0"
+	}
+	switch {
+	case c.Sh != "":
+		return fmt.Sprintf("%s %s sh -c %s", run, quote(c.Run), quote(c.Sh))
+	case c.For != "":
+		words := strings.ReplaceAll(c.Run, "{}", `"$x"`)
+		key := `"` + strings.ReplaceAll(c.Run, "{}", "$x") + `"`
+		return fmt.Sprintf("for f in %s; do [ -e \"$f\" ] || continue; x=${f##*/}; %s %s %s; done", c.For, run, key, words)
+	}
+	return fmt.Sprintf("%s %s %s", run, quote(c.Run), c.Run)
+}
+
+// quote makes one shell word.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// rootFiles returns the sets of files that only root can read.
+func rootFiles(readers []format.Reader) (files []format.File) {
+	for _, r := range readers {
+		for _, f := range r.Files {
+			if f.Root {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
