@@ -21,7 +21,7 @@ type Reader struct {
 	Why   string // what the facts are for, in a few words
 	Files []File
 	Cmds  []Cmd
-	Once  bool // ask one node of the cluster only: the answer is about all of them
+	Once  func(*dump.Node) bool // not nil: ask only the first node for which this is true, because the answer is about all
 	Read  func(d *dump.Node, n *fact.Node)
 }
 

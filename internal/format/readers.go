@@ -10,9 +10,6 @@ var Readers = []Reader{pciReader, rdmaReader}
 
 func gaps(d *dump.Node) (out []fact.Gap) { return nil }
 
-// Fabric x
-func Fabric(d *dump.Dump) *fact.Fabric { return nil }
-
 // DateKey x
 const DateKey = "$ date +%s.%N"
 

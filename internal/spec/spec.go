@@ -57,10 +57,16 @@ type Cable struct {
 
 // Accept is a finding the owner lives with, why, and until when.
 type Accept struct {
-	Check  string    `yaml:"check"`
-	Nodes  string    `yaml:"nodes"` // a node set; "" is all
-	Reason string    `yaml:"reason"`
-	Until  time.Time `yaml:"until"` // zero is for good
+	Check  string `yaml:"check"`
+	Nodes  string `yaml:"nodes"` // a node set; "" is all
+	Reason string `yaml:"reason"`
+	Until  string `yaml:"until"` // the last day, "2027-01-31"; "" is for good
+}
+
+// Over reports whether the acceptance has run out at that time.
+func (a Accept) Over(now time.Time) bool {
+	last, err := time.Parse(time.DateOnly, a.Until)
+	return err == nil && now.After(last.AddDate(0, 0, 1))
 }
 
 // Node returns the named node, or nil.

@@ -1,0 +1,186 @@
+package format
+
+import (
+	"strconv"
+
+	"weft/internal/dump"
+	"weft/internal/fact"
+	"weft/internal/format/ibnet"
+)
+
+var fabricReader = Reader{
+	Name: "fabric",
+	Why:  "the InfiniBand fabric: switches, links, errors and subnet managers, asked of one node for all",
+	Once: hasInfiniBand,
+	Cmds: []Cmd{
+		{Run: "ibnetdiscover", Root: true},
+		{Run: "iblinkinfo -l", Root: true, Quiet: true},
+		{Run: "ibqueryerrors", Root: true, Quiet: true},
+		{Run: "sminfo", Root: true},
+		{Run: "saquery SMIR", Root: true, Quiet: true},
+	},
+	Read: func(*dump.Node, *fact.Node) {}, // the answer is about the cluster: see Fabric
+}
+
+// hasInfiniBand reports whether a node has an InfiniBand port.
+func hasInfiniBand(d *dump.Node) bool {
+	for _, dev := range d.Dir(ibDir) {
+		for _, port := range d.Dir(ibDir + "/" + dev + "/ports") {
+			if word(d, ibDir+"/"+dev+"/ports/"+port+"/link_layer") == "InfiniBand" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Fabric reads what the fabric tools said on any node; nil when none did.
+func Fabric(d *dump.Dump) *fact.Fabric {
+	f := &fact.Fabric{}
+	told := false
+	for _, n := range d.Nodes {
+		for _, cmd := range n.Cmds("ibnetdiscover") {
+			text, _ := n.Cmd(cmd)
+			net, _ := ibnet.ParseNetdiscover([]byte(text))
+			if len(net.Nodes) > 0 && len(f.Links) == 0 {
+				told = true
+				readSubnet(f, net)
+			}
+		}
+		for _, cmd := range n.Cmds("iblinkinfo") {
+			text, _ := n.Cmd(cmd)
+			ports, _ := ibnet.ParseLinkinfo([]byte(text))
+			told = told || len(ports) > 0
+			readLinkinfo(f, ports)
+		}
+		for _, cmd := range n.Cmds("ibqueryerrors") {
+			text, _ := n.Cmd(cmd)
+			report, _ := ibnet.ParseQueryErrors([]byte(text))
+			readErrors(f, report)
+		}
+		readSMs(f, n)
+	}
+	if !told && !f.SMsRead {
+		return nil
+	}
+	nameSMs(f)
+	return f
+}
+
+func readSubnet(f *fact.Fabric, net ibnet.Net) {
+	for _, n := range net.Nodes {
+		if n.Kind == "SW" {
+			f.Switches = append(f.Switches, fact.Switch{GUID: n.GUID, Name: n.Name, LID: n.LID, Ports: n.NumPorts})
+		}
+	}
+	for _, l := range net.Links {
+		f.Links = append(f.Links, fact.FabricLink{A: end(l.A), B: end(l.B), Width: lanes(l.WidthLanes), Speed: l.Speed})
+	}
+}
+
+func end(e ibnet.End) fact.End {
+	return fact.End{GUID: e.GUID, Name: e.Name, Port: e.Port, Switch: e.Kind == "SW"}
+}
+
+func lanes(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n) + "x"
+}
+
+// readLinkinfo adds what both ends of a link could do, and the links themselves
+// when nothing else told them.
+func readLinkinfo(f *fact.Fabric, ports []ibnet.PortLink) {
+	byPort := map[portKey]int{}
+	for i, l := range f.Links {
+		byPort[portKey{l.A.GUID, l.A.Port}] = i
+		byPort[portKey{l.B.GUID, l.B.Port}] = i
+	}
+	for _, p := range ports {
+		if p.Peer.Port == 0 {
+			continue
+		}
+		i, ok := byPort[portKey{p.GUID, p.Port}]
+		if !ok {
+			if _, again := byPort[portKey{p.Peer.GUID, p.Peer.Port}]; again && p.Peer.GUID != "" {
+				continue
+			}
+			i = len(f.Links)
+			byPort[portKey{p.GUID, p.Port}] = i
+			f.Links = append(f.Links, fact.FabricLink{
+				A:     fact.End{GUID: p.GUID, Name: p.Name, Port: p.Port, Switch: p.Kind == "SW"},
+				B:     end(p.Peer),
+				Width: lanes(p.WidthLanes), Speed: p.Speed,
+			})
+		}
+		fill(&f.Links[i].MaxWidth, lanes(p.CouldLanes))
+		fill(&f.Links[i].MaxSpeed, p.CouldSpeed)
+	}
+}
+
+type portKey struct {
+	guid string
+	port int
+}
+
+func readErrors(f *fact.Fabric, report ibnet.ErrorReport) {
+	for _, p := range report.Ports {
+		if p.All {
+			continue
+		}
+		for i := range f.Links {
+			l := &f.Links[i]
+			if l.A.Port == p.Port && l.A.GUID == p.GUID || l.B.Port == p.Port && (l.B.GUID == p.GUID || l.B.Name == p.Name) {
+				if l.Errors == nil {
+					l.Errors = map[string]uint64{}
+				}
+				for name, v := range p.Counters {
+					l.Errors[name] += v
+				}
+				break
+			}
+		}
+	}
+}
+
+func readSMs(f *fact.Fabric, n *dump.Node) {
+	var sms []ibnet.SM
+	if text, ok := n.Cmd("saquery SMIR"); ok {
+		sa, _ := ibnet.ParseSaquery([]byte(text))
+		sms = append(sms, sa.SMs...)
+	}
+	if text, ok := n.Cmd("sminfo"); ok {
+		some, _ := ibnet.ParseSminfo([]byte(text))
+		f.SMsRead = true
+		sms = append(sms, some...)
+	}
+	for _, sm := range sms {
+		known := false
+		for _, x := range f.SMs {
+			known = known || x.GUID == sm.GUID && x.LID == sm.LID
+		}
+		if !known {
+			f.SMsRead = true
+			f.SMs = append(f.SMs, fact.SM{GUID: sm.GUID, LID: sm.LID, State: sm.State, Priority: sm.Priority})
+		}
+	}
+}
+
+// nameSMs names subnet managers by the link end they sit on.
+func nameSMs(f *fact.Fabric) {
+	for i := range f.SMs {
+		for _, s := range f.Switches {
+			if s.LID == f.SMs[i].LID && s.LID != 0 {
+				f.SMs[i].Name = s.Name
+			}
+		}
+		for _, l := range f.Links {
+			for _, e := range []fact.End{l.A, l.B} {
+				if e.GUID == f.SMs[i].GUID {
+					f.SMs[i].Name = e.Name
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const whole = `
+name: desk
+purpose: inference
+data:
+  layer: roce
+  mtu: 9000
+  switch: none
+nodes:
+  - name: spark1
+    ssh: me@spark1
+    data:
+      - port: rocep1s0f0/1
+        netdev: enp1s0f0np0
+        address: 192.168.200.1/24
+  - name: gpu[01-03]
+cables:
+  - a: spark1:rocep1s0f0/1
+    b: gpu01:mlx5_0/1
+accept:
+  - check: node.iommu
+    nodes: spark1
+    reason: virtual machines run here
+    until: 2027-01-01
+workload:
+  model: Qwen/Qwen3-32B
+  quant: awq
+  features: [nvlink]
+`
+
+func TestParse(t *testing.T) {
+	s, err := Parse([]byte(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Nodes) != 4 || s.Nodes[3].Name != "gpu03" || s.Node("spark1").Data[0].Address != "192.168.200.1/24" {
+		t.Errorf("nodes %+v", s.Nodes)
+	}
+	if s.Data.MTU != 9000 || s.Workload.Features[0] != "nvlink" {
+		t.Errorf("got %+v", s)
+	}
+	last := time.Date(2027, 1, 1, 23, 0, 0, 0, time.UTC)
+	if a := s.Accept[0]; a.Over(last) || !a.Over(last.Add(2*time.Hour)) {
+		t.Errorf("accepted until %v is over at the wrong time", a.Until)
+	}
+}
+
+func TestEmptyFileWantsNothing(t *testing.T) {
+	for _, in := range []string{"", "\n", "# nothing\n"} {
+		if s, err := Parse([]byte(in)); err != nil || len(s.Nodes) != 0 {
+			t.Errorf("Parse(%q) = %+v, %v", in, s, err)
+		}
+	}
+}
+
+func TestParseSaysWhatAndWhere(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"unknown key":    {"name: a\nnoodles: []\n", `2:1: unknown field "noodles"`},
+		"unknown in":     {"data:\n  mtuu: 9000\n", `2:3: unknown field "mtuu"`},
+		"wrong type":     {"data:\n  mtu: big\n", "2:8: "},
+		"bad yaml":       {"nodes:\n  - name: [\n", "2:11: "},
+		"key twice":      {"name: a\nname: b\n", "2:1: "},
+		"node twice":     {"nodes:\n  - name: a\n  - name: b\n  - name: a\n", `4:11: node "a" is there twice`},
+		"twice in a set": {"nodes:\n  - name: n[1-3]\n  - name: n2\n", `3:11: node "n2" is there twice`},
+		"wrong word":     {"purpose: fun\n", `1:10: "fun" is not one of training, inference, both`},
+		"wrong mtu":      {"data:\n  mtu: 9\n", "2:8: 9 is not an MTU"},
+		"wrong address":  {"nodes:\n  - name: a\n    data:\n      - port: mlx5_0/1\n        address: 300.1.1.1\n", `5:18: "300.1.1.1" is not an address`},
+		"address twice":  {"nodes:\n  - name: a\n    data:\n      - {port: m/1, address: 10.0.0.1/24}\n  - name: b\n    data:\n      - {port: m/1, address: 10.0.0.1/24}\n", "7:30: address 10.0.0.1 is a's already"},
+		"port twice":     {"nodes:\n  - name: a\n    data:\n      - port: m/1\n      - port: m/1\n", `5:15: port "m/1" is there twice on a`},
+		"bad name":       {"nodes:\n  - name: a b\n", `2:11: "a b" is not a node name`},
+		"no name":        {"nodes:\n  - ssh: a\n", "2:8: a node needs a name"},
+		"huge set":       {"nodes:\n  - name: n[1-999999999]\n", "2:11: "},
+		"bad cable":      {"nodes:\n  - name: a\ncables:\n  - a: a:m/1\n    b: z:m/1\n", `5:8: "z:m/1" is not NODE:PORT`},
+		"no reason":      {"accept:\n  - check: node.iommu\n", "an accepted finding needs"},
+		"bad date":       {"accept:\n  - check: x\n    reason: y\n    until: someday\n", "4:12: "},
+		"binary":         {"\x00\xff\x01", "1:"},
+		"deep":           {"name: " + strings.Repeat("[", 5000), "1:"},
+	} {
+		_, err := Parse([]byte(c.in))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(whole))
+	f.Add([]byte("nodes: [{name: a}, {name: 'n[1-3]'}]\naccept: [{check: a, reason: b}]"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := Parse(b)
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, n := range s.Nodes {
+			if seen[n.Name] || !validName(n.Name) {
+				t.Fatalf("node %q got through", n.Name)
+			}
+			seen[n.Name] = true
+		}
+	})
+}
