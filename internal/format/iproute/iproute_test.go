@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -182,6 +183,40 @@ func TestLinksDetail(t *testing.T) {
 	}, got)
 	if !got[0].Has("UP") || got[1].Has("UP") {
 		t.Errorf("Has(UP) = %v, %v, want true, false", got[0].Has("UP"), got[1].Has("UP"))
+	}
+}
+
+// TestThisMachine compares both forms that the installed ip prints.
+func TestThisMachine(t *testing.T) {
+	run := func(args ...string) []byte {
+		out, err := exec.Command("ip", args...).Output()
+		if err != nil {
+			t.Skipf("ip %v does not run here: %v", args, err)
+		}
+		return out
+	}
+	js, err := ParseLinks(run("-j", "-d", "addr"))
+	noErr(t, err)
+	text, err := ParseLinks(run("-d", "addr"))
+	noErr(t, err)
+	if len(js) == 0 {
+		t.Fatal("ip shows no interface, not even lo")
+	}
+	equal(t, js, text)
+
+	jr, err := ParseRoutes(run("-j", "route"))
+	noErr(t, err)
+	tr, err := ParseRoutes(run("route"))
+	noErr(t, err)
+	equal(t, jr, tr)
+
+	jg, err := ParseRouteGet(run("-j", "route", "get", "127.0.0.1"))
+	noErr(t, err)
+	tg, err := ParseRouteGet(run("route", "get", "127.0.0.1"))
+	noErr(t, err)
+	equal(t, jg, tg)
+	if jg.Dev != "lo" {
+		t.Errorf("127.0.0.1 leaves by %q, want lo", jg.Dev)
 	}
 }
 
