@@ -128,10 +128,12 @@ func linkEnd(s string) (e End, ok bool) {
 		}
 		e.GUID, s = guidText(g), rest
 	}
-	if name, _, ok := quoted(s, '"'); ok {
+	if name, behind, ok := quoted(s, '"'); ok {
 		e.Name = strings.TrimSpace(name)
-		i, j := strings.IndexByte(s, '"'), strings.LastIndexByte(s, '"')
-		s = s[:i] + " " + s[j+1:]
+		// -l prints the near end's name before its numbers, the far end's behind.
+		if s = s[:strings.IndexByte(s, '"')]; strings.TrimSpace(s) == "" {
+			s = behind
+		}
 	}
 	s, _, _ = strings.Cut(s, "[")
 	lid, rest := word(s)

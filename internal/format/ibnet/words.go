@@ -36,8 +36,12 @@ func guid(s string) (uint64, bool) {
 }
 
 func guidText(n uint64) string {
-	s := strconv.FormatUint(n, 16)
-	return "0x" + "0000000000000000"[len(s):] + s
+	b := [18]byte{'0', 'x'}
+	for i := len(b) - 1; i > 1; i-- {
+		b[i] = "0123456789abcdef"[n&15]
+		n >>= 4
+	}
+	return string(b[:])
 }
 
 func (f *faults) guidField(dst *string, line int, key, val string) {
