@@ -329,7 +329,7 @@ type Settings struct {
 	Neighbours    []Neighbour        `json:"neighbours,omitempty"` // ARP / ND
 	LLDP          []LLDP             `json:"lldp,omitempty"`
 	IOMMUGroups   Val[int]           `json:"iommu_groups"`         // how many groups there are; 0 is off
-	IOMMUType     string             `json:"iommu_type,omitempty"` // "identity", "DMA", "DMA-FQ"; "" unknown
+	IOMMUType     string             `json:"iommu_type,omitempty"` // of the RDMA NICs' groups: "identity", "DMA", "DMA-FQ"; "" unknown
 	Env           []EnvVar           `json:"env,omitempty"`        // NCCL and friends, where they are set
 	EnvRead       bool               `json:"env_read"`
 	Images        []Image            `json:"images,omitempty"`
@@ -369,6 +369,7 @@ type Service struct {
 	Active  string     `json:"active"`  // "active", "inactive", "failed"
 	Enabled string     `json:"enabled"` // "enabled", "disabled", ""
 	Memlock Val[Limit] `json:"memlock"` // LimitMEMLOCK of the unit
+	Running Val[Limit] `json:"running"` // what its main process really has: /proc/PID/limits, "Max locked memory", soft
 }
 
 // Limit is a byte limit; Unlimited is the largest value.

@@ -1,0 +1,76 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"weft/internal/fact"
+	"weft/internal/topo"
+)
+
+var nodeACS = Check{
+	ID:    "node.acs",
+	Title: "ACS does not redirect traffic between GPU and NIC",
+	Judge: func(c *Case) (out []Finding) {
+		for _, k := range c.cards() {
+			if bridges := acsBetween(k); len(bridges) > 0 {
+				out = append(out, judgeACS(k, bridges))
+			}
+		}
+		if len(out) == 0 {
+			return skip("no GPU shares a PCIe switch with a data port, so there is no shortcut for ACS to close")
+		}
+		return out
+	},
+}
+
+// acsBetween returns the bridges through which the card and the GPUs that share a
+// switch with it reach each other. Where they meet only at the host bridge, traffic
+// goes through the CPU with or without ACS.
+func acsBetween(k card) (bridges []*fact.PCI) {
+	if k.dev == nil {
+		return nil
+	}
+	up := topo.Path(k.node, k.dev.BDF)
+	for _, g := range k.node.GPUs {
+		down := topo.Path(k.node, g.BDF)
+		i := slices.IndexFunc(up, func(d *fact.PCI) bool { return slices.Contains(down, d) })
+		if i < 1 {
+			continue
+		}
+		j := slices.Index(down, up[i])
+		if j < 1 {
+			continue
+		}
+		// Redirection is a matter of the downstream ports below the meeting point.
+		for _, d := range slices.Concat(up[1:i], down[1:j]) {
+			if !slices.Contains(bridges, d) {
+				bridges = append(bridges, d)
+			}
+		}
+	}
+	return bridges
+}
+
+func judgeACS(k card, bridges []*fact.PCI) Finding {
+	f := Finding{Subject: on(k.node, k.port)}
+	var redirect, unread []string
+	for _, d := range bridges {
+		switch on, ok := d.ACSRedir.Get(); {
+		case !ok:
+			unread = append(unread, d.BDF)
+		case on:
+			redirect = append(redirect, d.BDF)
+			f.Fix = append(f.Fix, "sudo setpci -s "+d.BDF+" ECAP_ACS+6.w=0:c   # until the next boot; see weft explain node.acs for good")
+		}
+	}
+	switch {
+	case len(redirect) > 0:
+		f.Status, f.Got, f.Want = Fail, "redirect on at "+strings.Join(redirect, ", "), "off"
+		f.Why = "packets between GPU and NIC detour through the CPU instead of the switch, which can halve GPUDirect bandwidth"
+	case len(unread) > 0:
+		f.Status, f.Why = Unknown, "ACS control was not read at "+strings.Join(unread, ", ")
+		f.Fix = []string{"sudo lspci -vvv -s " + unread[0] + " | grep ACSCtl   # root only"}
+	}
+	return f
+}

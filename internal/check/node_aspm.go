@@ -1,0 +1,54 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"weft/internal/topo"
+)
+
+var nodeASPM = Check{
+	ID:    "node.aspm",
+	Title: "ASPM is off on the NIC's path",
+	Judge: func(c *Case) (out []Finding) {
+		for _, k := range c.cards() {
+			out = append(out, judgeASPM(k))
+		}
+		if len(out) == 0 {
+			return skip("no data port has a PCIe device")
+		}
+		return out
+	},
+}
+
+func judgeASPM(k card) Finding {
+	f := Finding{Subject: on(k.node, k.port)}
+	if k.dev == nil {
+		f.Status, f.Why = Unknown, "PCI device "+k.port.BDF+" was not read"
+		return f
+	}
+	var asleep, states, unread []string
+	for _, d := range topo.Path(k.node, k.dev.BDF) {
+		switch state, ok := d.ASPM.Get(); {
+		case !ok:
+			unread = append(unread, d.BDF)
+		case state != "off":
+			asleep = append(asleep, d.BDF)
+			states = append(states, state)
+		}
+	}
+	slices.Sort(states)
+	switch {
+	case len(asleep) > 0:
+		f.Status, f.Got, f.Want = Warn, strings.Join(slices.Compact(states), ", ")+" at "+strings.Join(asleep, ", "), "off"
+		f.Why = "the link dozes between messages and takes microseconds to wake, which small messages feel"
+		f.Fix = []string{
+			"echo performance | sudo tee /sys/module/pcie_aspm/parameters/policy   # until the next boot; or in the BIOS: ASPM disabled",
+			bootArg(k.node, "pcie_aspm.policy=performance"),
+		}
+	case len(unread) > 0:
+		f.Status, f.Why = Unknown, "link control was not read at "+strings.Join(unread, ", ")
+		f.Fix = []string{"sudo lspci -vv -s " + k.dev.BDF + " | grep LnkCtl:   # root only"}
+	}
+	return f
+}

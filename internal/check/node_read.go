@@ -1,0 +1,55 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"weft/internal/fact"
+)
+
+var nodeRead = Check{
+	ID:    "node.read",
+	Title: "Everything that the checks need was readable",
+	Judge: func(c *Case) (out []Finding) {
+		for _, n := range c.Nodes {
+			out = append(out, judgeRead(c, n))
+		}
+		if len(out) == 0 {
+			return skip("there are no nodes")
+		}
+		return out
+	},
+}
+
+func judgeRead(c *Case, n *fact.Node) Finding {
+	f := Finding{Subject: node(n)}
+	if n.Down != "" {
+		f.Status, f.Got, f.Want = Fail, n.Down, "an answer"
+		f.Why = "nothing is known of this node, so no other check speaks of it"
+		target := n.Name
+		if w := c.Want.Node(n.Name); w != nil && w.SSH != "" {
+			target = w.SSH
+		}
+		f.Fix = []string{"ssh " + target + " true   # once this works by itself, so does weft check"}
+		return f
+	}
+	barred, broken := readGaps(n.Gaps)
+	switch {
+	case len(broken) > 0:
+		var parts []string
+		for _, why := range slices.Sorted(maps.Keys(broken)) {
+			parts = append(parts, fewWords(broken[why])+" ("+why+")")
+		}
+		if len(barred) > 0 {
+			parts = append(parts, fewWords(barred)+" (root only)")
+		}
+		f.Status, f.Got = Unknown, "not read: "+fewWords(parts)
+		f.Why = "the checks that need it cannot answer"
+		f.Fix = []string{"weft collect " + n.Name + "   # look again"}
+	case len(barred) > 0:
+		f.Status, f.Got = Warn, "root only: "+fewWords(barred)
+		f.Why = "the checks that need it cannot answer unless weft is root on the node"
+		f.Fix = []string{"sudo weft check   # on the node; or, from here, give it in weft.yaml: ssh: root@" + n.Name}
+	}
+	return f
+}

@@ -1,0 +1,80 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"weft/internal/fact"
+)
+
+// readGaps sorts the gaps that matter: what only root may read, and what could not
+// be read for another reason, by reason.
+func readGaps(gaps []fact.Gap) (barred []string, broken map[string][]string) {
+	broken = map[string][]string{}
+	for _, g := range gaps {
+		what, why := readNeed(g.Path), strings.ToLower(g.Why)
+		says := func(part string) bool { return strings.Contains(why, part) }
+		switch {
+		case what == "" || slices.ContainsFunc(readAbsent, says):
+		case slices.ContainsFunc(readBarred, says):
+			barred = append(barred, what)
+		default:
+			broken[g.Why] = append(broken[g.Why], what)
+		}
+	}
+	return barred, broken
+}
+
+// What a reader says when a thing is not there or not offered, which is a fact and
+// not a gap: the texts of ENOENT, ENODEV, EOPNOTSUPP, EINVAL (a netdev that is down
+// has no speed) and ENODATA, and the shell's for a missing command.
+var readAbsent = []string{"no such", "not found", "not installed", "not supported", "invalid argument", "no data available"}
+
+// What EACCES and EPERM say, and tools that look at the user id.
+var readBarred = []string{"permission", "not permitted", "root", "superuser", "access denied"}
+
+// readNeeds says which files and commands some check needs, in people's words. A
+// gap elsewhere changes no verdict and is not worth a warning.
+var readNeeds = []struct{ what, files, cmds string }{
+	{"GPUs", "/sys/class/drm /sys/class/kfd /proc/driver/nvidia", "nvidia-smi rocm-smi amd-smi rocminfo"},
+	{"RDMA ports", "/sys/class/infiniband /dev/infiniband /sys/kernel/config/rdma_cm", "rdma ibv_devinfo ibstat show_gids"},
+	{"network interfaces", "/sys/class/net", "ip devlink getent"},
+	{"NIC settings", "", "ethtool dcb mlnx_qos"},
+	{"PCIe registers", "/sys/bus/pci /sys/devices/pci /sys/kernel/iommu_groups", "lspci setpci"},
+	{"firewall", "", "nft iptables ufw firewall-cmd"},
+	{"kernel log", "/dev/kmsg", "dmesg journalctl"},
+	{"kernel and limits", "/proc/ /sys/module /etc/security /etc/modules", "modinfo dkms uname"},
+	{"packages and services", "", "dpkg-query rpm systemctl"},
+	{"InfiniBand fabric", "", "ibnetdiscover iblinkinfo ibqueryerrors saquery sminfo"},
+	{"containers", "", "docker podman"},
+}
+
+// readNeed returns what a gap is about, "" when no check needs it.
+func readNeed(path string) string {
+	cmd, isCmd := strings.CutPrefix(path, "$ ")
+	cmd = strings.TrimPrefix(cmd, "sudo -n ")
+	cmd, _, _ = strings.Cut(cmd, " ")
+	cmd = cmd[strings.LastIndex(cmd, "/")+1:]
+	for _, need := range readNeeds {
+		if isCmd && slices.Contains(strings.Fields(need.cmds), cmd) {
+			return need.what
+		}
+		within := func(file string) bool { return strings.HasPrefix(path, file) }
+		if !isCmd && slices.ContainsFunc(strings.Fields(need.files), within) {
+			return need.what
+		}
+	}
+	return ""
+}
+
+// fewWords joins words, sorted and each once, and counts those beyond the fourth:
+// more do not fit beside a node's name on one line.
+func fewWords(words []string) string {
+	slices.Sort(words)
+	words = slices.Compact(words)
+	if len(words) > 4 {
+		return strings.Join(words[:4], ", ") + fmt.Sprintf(" and %d more", len(words)-4)
+	}
+	return strings.Join(words, ", ")
+}

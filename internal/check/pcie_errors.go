@@ -1,0 +1,87 @@
+package check
+
+import (
+	"fmt"
+	"time"
+
+	"weft/internal/fact"
+	"weft/internal/topo"
+)
+
+var pcieErrors = Check{
+	ID:    "pcie.errors",
+	Title: "PCIe errors do not grow",
+	Judge: func(c *Case) (out []Finding) {
+		before := map[string]*fact.Node{}
+		if c.Before != nil {
+			for _, n := range c.Before.Nodes {
+				before[n.Name] = n
+			}
+		}
+		for _, k := range c.cards() {
+			f := Finding{Subject: on(k.node, k.port)}
+			counted := false
+			if k.dev == nil {
+				f.Status, f.Why, counted = Unknown, "PCI device "+k.port.BDF+" was not read", true
+			} else {
+				for _, d := range topo.Path(k.node, k.dev.BDF) {
+					counted = counted || d.AER != nil
+					if g := judgeAER(d, before[k.node.Name], c.Since); g.Status > f.Status {
+						g.Subject, f = f.Subject, g
+					}
+				}
+			}
+			if counted {
+				out = append(out, f)
+			}
+		}
+		if len(out) == 0 {
+			return skip("no device on a data port's path counts PCIe errors (no AER)")
+		}
+		return out
+	},
+}
+
+// aerBits is the share of bits that a healthy PCIe link may get wrong: the bit
+// error ratio of the PCI Express Base Specification, 10^-12. Each is a correctable
+// error, so 8 GT/s x4 may show one every half minute.
+const aerBits = 1e-12
+
+// judgeAER judges the error totals of one device against those of the earlier look.
+func judgeAER(d *fact.PCI, before *fact.Node, since time.Duration) Finding {
+	var f Finding
+	var was map[string]int
+	if before != nil && before.At(d.BDF) != nil {
+		was = before.At(d.BDF).AER
+	}
+	grown := func(kind string) int {
+		if d.AER[kind] < was[kind] { // counted from zero since a reboot
+			return d.AER[kind]
+		}
+		return d.AER[kind] - was[kind]
+	}
+	bad, soft := grown("nonfatal")+grown("fatal"), grown("correctable")
+	more := func(n int, kind string) string {
+		return fmt.Sprintf("%d more %s errors at %s in %v", n, kind, d.BDF, since.Round(time.Second))
+	}
+	allowed := d.Cur.GTs * 1e9 * float64(d.Cur.Width) * aerBits * since.Seconds()
+	if bad == 0 && soft == 0 {
+		return f
+	}
+	fix := []string{"reseat the card and its riser or cable", "grep . /sys/bus/pci/devices/" + d.BDF + "/aer_dev_*"}
+	switch {
+	case was == nil && bad > 0:
+		f = Finding{Status: Warn, Got: fmt.Sprintf("%d uncorrectable errors at %s since boot", bad, d.BDF), Want: "none", Fix: fix,
+			Why: "transfers were lost at some time; whether it goes on, the next look tells"}
+	case was == nil && soft > 0:
+		f = Finding{Status: Unknown, Got: fmt.Sprintf("%d correctable errors at %s since boot", soft, d.BDF), Fix: []string{"weft check   # again in a few minutes"},
+			Why: "there is no earlier look to tell whether they grow"}
+	case bad > 0:
+		f = Finding{Status: Fail, Got: more(bad, "uncorrectable"), Want: "none", Fix: fix,
+			Why: "transfers are being lost between the card and the CPU"}
+	case float64(soft) > allowed:
+		f = Finding{Status: Warn, Got: more(soft, "correctable"), Want: "none that a healthy link would not make", Fix: fix,
+			Why: "the link repeats packets more often than the standard lets it, which costs bandwidth and comes before worse"}
+	}
+	return f
+}

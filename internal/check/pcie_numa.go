@@ -1,0 +1,63 @@
+package check
+
+import (
+	"fmt"
+
+	"weft/internal/fact"
+	"weft/internal/topo"
+)
+
+var pcieNUMA = Check{
+	ID:    "pcie.numa",
+	Title: "Every GPU has a NIC on its NUMA node",
+	Judge: func(c *Case) (out []Finding) {
+		cards := map[*fact.Node][]card{}
+		for _, k := range c.cards() {
+			cards[k.node] = append(cards[k.node], k)
+		}
+		for _, n := range c.Up() {
+			for _, g := range n.GPUs {
+				if len(cards[n]) > 0 {
+					out = append(out, judgeNUMA(n, g, cards[n]))
+				}
+			}
+		}
+		if len(out) == 0 {
+			return skip("no node has both a GPU and a data port on PCIe")
+		}
+		return out
+	},
+}
+
+func judgeNUMA(n *fact.Node, g *fact.GPU, cards []card) Finding {
+	f := Finding{Subject: Subject{n.Name, fmt.Sprintf("gpu%d", g.Index)}}
+	best, near, unread := topo.SYS+1, cards[0], false
+	for _, k := range cards {
+		d := topo.Between(n, g.BDF, k.port.BDF)
+		switch {
+		case d == topo.Unknown:
+			unread = true
+		case d < best:
+			best, near = d, k
+		}
+	}
+	switch {
+	case best < topo.SYS:
+		f.Got = best.String()
+	case unread: // the one not read may be the near one
+		f.Status, f.Why = Unknown, "where the GPU and the NICs sit on PCIe was not read"
+		f.Fix = []string{"lspci -tv; cat /sys/bus/pci/devices/" + g.BDF + "/numa_node"}
+	default:
+		f.Status, f.Got, f.Want = Warn, "SYS to "+near.port.Device+", the nearest NIC", "NODE or nearer"
+		f.Why = "every byte between them crosses the link between the processors, and GPUDirect across it is slow or off"
+		numa := 0
+		if d := n.At(g.BDF); d != nil {
+			numa = d.NUMA.Or(0)
+		}
+		f.Fix = []string{
+			fmt.Sprintf("move the card to a slot of NUMA node %d, where GPU %d is", numa, g.Index),
+			"export NCCL_NET_GDR_LEVEL=SYS   # where it cannot be moved: measure with and without",
+		}
+	}
+	return f
+}
