@@ -1,0 +1,97 @@
+package check
+
+import (
+	"net/netip"
+	"strings"
+
+	"weft/internal/fact"
+)
+
+// netdevWith returns the network interface of a node that has an address, or nil.
+func netdevWith(n *fact.Node, addr string) *fact.Netdev {
+	a, err := netip.ParseAddr(addr)
+	if err != nil {
+		return nil
+	}
+	for _, d := range n.Netdevs {
+		for _, s := range d.Addrs {
+			if p, err := netip.ParsePrefix(s); err == nil && p.Addr() == a.Unmap() {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// DefaultRoute returns the default route that a node uses: the one of lowest
+// metric, IPv4 before IPv6; nil when there is none.
+func DefaultRoute(n *fact.Node) *fact.Route {
+	var best *fact.Route
+	for i := range n.Settings.Routes {
+		r := &n.Settings.Routes[i]
+		if r.Dst != "default" {
+			continue
+		}
+		v6, best6 := strings.Contains(r.Via, ":"), best != nil && strings.Contains(best.Via, ":")
+		if best == nil || best6 && !v6 || best6 == v6 && r.Metric < best.Metric {
+			best = r
+		}
+	}
+	return best
+}
+
+// Management returns the network interface that a node is managed through and
+// its address there: where ssh arrived, else where the default route leaves, else
+// the first addressed one that is no data port's. The interface is nil when none
+// of these is known.
+func (c *Case) Management(n *fact.Node) (*fact.Netdev, netip.Addr) {
+	if d := netdevWith(n, n.Host.SSHTo); d != nil {
+		a, _ := netip.ParseAddr(n.Host.SSHTo)
+		return d, a.Unmap()
+	}
+	if r := DefaultRoute(n); r != nil {
+		if d := n.Netdev(r.Dev); d != nil {
+			if a, ok := Addr4(d); ok {
+				return d, a
+			}
+		}
+	}
+	if d := c.spareNetdev(n); d != nil {
+		a, _ := Addr4(d)
+		return d, a
+	}
+	return nil, netip.Addr{}
+}
+
+// Addr4 returns the first IPv4 address of a network interface.
+func Addr4(d *fact.Netdev) (netip.Addr, bool) {
+	for _, s := range d.Addrs {
+		if p, err := netip.ParsePrefix(s); err == nil && p.Addr().Is4() {
+			return p.Addr(), true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// dataNetdevs returns the names of the network interfaces under the data ports.
+func (c *Case) dataNetdevs(n *fact.Node) map[string]bool {
+	names := map[string]bool{}
+	for _, p := range c.Data(n) {
+		if p.Netdev != "" {
+			names[p.Netdev] = true
+		}
+	}
+	return names
+}
+
+// spareNetdev returns an addressed network interface of a node that could carry
+// management: up, no data port's, and no container bridge; nil when there is none.
+func (c *Case) spareNetdev(n *fact.Node) *fact.Netdev {
+	data := c.dataNetdevs(n)
+	for _, d := range n.Netdevs {
+		if a, ok := Addr4(d); ok && d.Oper == "up" && !data[d.Name] && !a.IsLinkLocalUnicast() && d.Type == "ether" && (d.Kind == "" || d.Kind == "bond") {
+			return d
+		}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package check
+
+import (
+	"testing"
+
+	"weft/internal/fact"
+)
+
+func TestRoCEMTUPath(t *testing.T) {
+	lost := func(c *Case) { c.Nodes[0].Peers[0].Jumbo = fact.Some(false) }
+	judge(t, roceMTUPath, []row{
+		{name: "they cross", want: "n1 → n2 pass: 9000 bytes cross"},
+		{name: "lost in the switch", do: lost,
+			want: "n1 → n2 fail: 9000 bytes are lost, want both ends send them: small packets pass and large ones vanish in the switch, so connections open and then hang",
+			fix:  "ping -M do -c 3 -s 8972 -I eth2 192.168.200.2"},
+		{name: "one way only", do: lost, want: "n2 → n1 pass: 9000 bytes cross"},
+		{name: "this end is too small", do: func(c *Case) { lost(c); c.Nodes[0].Netdev("eth2").MTU = fact.Some(1500) },
+			want: "n1 → n2 skip: eth2 of n1 has mtu 1500; see roce.mtu"},
+		{name: "the other end is too small", do: func(c *Case) { lost(c); c.Nodes[1].Netdev("eth2").MTU = fact.Some(8999) },
+			want: "n1 → n2 skip: eth2 of n2 has mtu 8999; see roce.mtu"},
+		{name: "a smaller ping within a smaller mtu", do: func(c *Case) {
+			lost(c)
+			c.Nodes[0].Peers[0].JumboSize = 4172
+			c.Nodes[0].Netdev("eth2").MTU, c.Nodes[1].Netdev("eth2").MTU = fact.Some(4200), fact.Some(4200)
+		}, want: "n1 → n2 fail: 4200 bytes are lost, want both ends send them: small packets pass and large ones vanish in the switch, so connections open and then hang"},
+		{name: "no ping at all", do: func(c *Case) { lost(c); c.Nodes[0].Peers[0].Ping = fact.Some(false) },
+			want: "n1 → n2 unknown: not even a small ping to 192.168.200.2 came back"},
+		{name: "unread", do: func(c *Case) { c.Nodes[0].Peers[0].Jumbo = fact.Val[bool]{} },
+			want: "n1 → n2 unknown: no full-size ping was sent to 192.168.200.2"},
+		{name: "nobody was asked", do: func(c *Case) { c.Nodes[0].Peers, c.Nodes[1].Peers = nil, nil },
+			want: "cluster unknown: no node was asked to ping another over the data plane"},
+		{name: "one node", do: func(c *Case) { c.Nodes = c.Nodes[:1]; c.Nodes[0].Peers = nil }, want: "cluster skip: one node has no path to another"},
+		{name: "no RoCE", do: func(c *Case) { *c = *goodIB() }, want: "cluster skip: no RoCE port is in use"},
+	})
+}

@@ -1,0 +1,101 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"weft/internal/fact"
+	"weft/internal/topo"
+)
+
+var rocePFC = Check{
+	ID:    "roce.pfc",
+	Title: "priority flow control protects the RDMA priority alone",
+	After: []string{"port.up"},
+	Judge: func(c *Case) (out []Finding) {
+		ports, bad, why := c.lossless()
+		if why != "" {
+			return skip(why)
+		}
+		prio := c.Priority()
+		with := pfcUser(ports, prio)
+		for _, pa := range ports {
+			out = append(out, judgePFC(pa.Node, pa.Port, prio, bad, with))
+		}
+		return out
+	},
+}
+
+// pfcUser names a port that has PFC on the RDMA priority; "" when none has.
+func pfcUser(ports []topo.PortAt, prio int) string {
+	for _, pa := range ports {
+		if pfcOn(pa.Port, prio) {
+			return pa.Node.Name + " " + pa.Port.Name
+		}
+	}
+	return ""
+}
+
+func pfcOn(p *fact.Port, prio int) bool { return prio < len(p.QoS.PFC) && p.QoS.PFC[prio] }
+
+func pfcOthers(p *fact.Port, prio int) bool {
+	for i, x := range p.QoS.PFC {
+		if x && i != prio {
+			return true
+		}
+	}
+	return false
+}
+
+func judgePFC(n *fact.Node, p *fact.Port, prio int, bad Status, with string) Finding {
+	f := Finding{Subject: on(n, p)}
+	if p.QoS.PFC == nil {
+		f.Status, f.Why = Unknown, "dcb did not tell the PFC state of "+p.Netdev
+		f.Fix = []string{install(n, "iproute2", "iproute"), "sudo dcb pfc show dev " + p.Netdev}
+		return f
+	}
+	f.Got = pfcWords(p.QoS.PFC)
+	right, others := pfcOn(p, prio), pfcOthers(p, prio)
+	if right && !others {
+		return f
+	}
+	f.Want = fmt.Sprintf("PFC on priority %d alone", prio)
+	f.Fix = append(pfcAgent(n, p), fmt.Sprintf("sudo dcb pfc set dev %s prio-pfc all:off %d:on   # and the same on the switch port", p.Netdev, prio))
+	switch {
+	case right:
+		f.Status = Warn
+		f.Why = "one slow receiver pauses ordinary traffic too, ssh and storage among it"
+	case with != "":
+		f.Status = Fail
+		f.Why = with + " has it, so one end asks for a pause that the other does not grant, and packets are dropped"
+	default:
+		f.Status = bad
+		f.Why = "the switch cannot pause this port when a queue fills: packets are dropped, and RoCE sends everything since the loss again"
+		if bad == Warn {
+			f.Fix = append(f.Fix, sayDirect)
+		}
+	}
+	return f
+}
+
+// pfcAgent is what must happen first on an E810: its firmware negotiates PFC by
+// itself and refuses software (Linux Documentation/networking/device_drivers/ethernet/intel/ice.rst).
+func pfcAgent(n *fact.Node, p *fact.Port) []string {
+	if p.Driver != "irdma" {
+		return nil
+	}
+	return []string{"sudo ethtool --set-priv-flags " + p.Netdev + " fw-lldp-agent off"}
+}
+
+func pfcWords(pfc []bool) string {
+	var on []string
+	for i, x := range pfc {
+		if x {
+			on = append(on, fmt.Sprint(i))
+		}
+	}
+	if len(on) == 0 {
+		return "PFC off"
+	}
+	return "PFC on priority " + strings.Join(on, " ")
+}
