@@ -103,7 +103,7 @@ func prefix(line string) (at, msg string) {
 		}
 	}
 	line = strings.TrimLeft(line, " ")
-	if inside, rest, ok := strings.Cut(line, "] "); ok && inside[0] == '[' {
+	if inside, rest, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(inside, "[") {
 		return strings.TrimSpace(inside[1:]), strings.TrimLeft(rest, " ")
 	}
 	return "", line

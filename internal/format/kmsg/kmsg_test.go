@@ -97,7 +97,7 @@ func TestLines(t *testing.T) {
 			&Event{Kind: PCIeLimited, Device: "0000:17:00.0", Limit: &PCIeLimit{15752, 8000, 2, "0000:00:1c.0", 126016, 16000, 8}}},
 		{"mlx5_core 0000:17:00.0: wide Gb/s available PCIe bandwidth, limited by 8 GT/s x2 link at 0000:00:1c.0 (capable of 1 Gb/s with 16 GT/s x8 link)", nil},
 		{"", nil},
-		{"] ", nil},
+		{"] 00", nil}, // found by fuzzing
 		{"6,1,x,-;text", nil},
 	} {
 		var want []Event
