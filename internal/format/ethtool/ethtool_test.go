@@ -228,7 +228,7 @@ const moduleQSFP = `	Identifier                                : 0x11 (QSFP28)
 	Module temperature high warning threshold : 70.00 degrees C / 158.00 degrees F
 `
 
-// The double module_temperature is upstream's own, up to and including 6.11.
+// The double module_temperature is upstream's own, in the first releases with this JSON.
 const moduleJSON = `[ {
         "identifier": 17,
         "identifier_description": "QSFP28",

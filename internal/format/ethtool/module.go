@@ -59,7 +59,7 @@ func ParseModule(b []byte) (Module, error) {
 }
 
 // moduleReader numbers lanes as the text does: from 0 in JSON, for an SFP and
-// before ethtool 3.18, from 1 otherwise. zero says which.
+// in old releases, from 1 otherwise. zero says which.
 type moduleReader struct {
 	Module
 	zero bool

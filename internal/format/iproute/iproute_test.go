@@ -369,10 +369,10 @@ func TestRDMALinkFixtures(t *testing.T) {
 func TestRDMAForms(t *testing.T) {
 	want := []RDMALink{{Device: "mlx5_0", Port: 1, State: "ACTIVE", PhysicalState: "LINK_UP", Netdev: "eth2", NetdevIndex: new(4)}}
 	for name, in := range map[string]string{
-		"5.2 text":  "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev eth2 netdev_index 4 \n    caps: <CM, IP_BASED_GIDS>\n",
-		"4.16 text": "0/1: mlx5_0/1: state ACTIVE physical_state LINK_UP netdev eth2 netdev_index 4\n",
-		"json":      `[{"ifindex":0,"ifname":"mlx5_0","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth2","netdev_index":4}]`,
-		"4.16 json": `[{"ifindex":0,"ifname":"mlx5_0/1","state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth2","netdev_index":4}]`,
+		"text":       "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev eth2 netdev_index 4 \n    caps: <CM, IP_BASED_GIDS>\n",
+		"first text": "0/1: mlx5_0/1: state ACTIVE physical_state LINK_UP netdev eth2 netdev_index 4\n",
+		"json":       `[{"ifindex":0,"ifname":"mlx5_0","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth2","netdev_index":4}]`,
+		"first json": `[{"ifindex":0,"ifname":"mlx5_0/1","state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth2","netdev_index":4}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ParseRDMALink([]byte(in))

@@ -67,7 +67,7 @@ func ParseRDMALink(b []byte) ([]RDMALink, error) {
 			continue
 		}
 		f := strings.Fields(ln.text)
-		// "link mlx5_0/1 state …", and before iproute2 5.2 "0/1: mlx5_0/1: state …".
+		// "link mlx5_0/1 state …", and in the first releases "0/1: mlx5_0/1: state …".
 		if len(f) < 2 || f[0] != "link" && !strings.HasSuffix(f[0], ":") {
 			errs = append(errs, fmt.Errorf("line %d: %.60q is no rdma link", ln.num, ln.text))
 			continue
@@ -103,7 +103,7 @@ type RDMADev struct {
 	Index        int
 	Name         string
 	NodeType     string // ca, switch, rnic, …
-	Protocol     string // roce, ib, iw: told from iproute2 6.x on
+	Protocol     string // roce, ib, iw: told by newer releases only
 	Firmware     string // "" when the driver has none (rxe)
 	NodeGUID     string
 	SysImageGUID string

@@ -55,7 +55,7 @@ type ACSBits struct {
 // PortType is the kind of PCIe function, in lspci's words.
 type PortType string
 
-// The encodings of PCI Express Base Specification 6.0, table 7-17.
+// Their encodings: PCI_EXP_TYPE_* in include/uapi/linux/pci_regs.h.
 const (
 	Endpoint       PortType = "Endpoint"
 	LegacyEndpoint PortType = "Legacy Endpoint"
@@ -221,7 +221,7 @@ func size(code uint8) *int {
 // linkBits decodes speed (bits 0-3) and width (bits 4-9), which sit alike in
 // link capabilities and link status.
 func linkBits(r uint16) *Link {
-	// Speed codes: PCI Express Base Specification 6.0, section 7.5.3.6.
+	// Speed codes: PCI_EXP_LNKCAP_SLS_* in include/uapi/linux/pci_regs.h.
 	speeds := []int{0, 2500, 5000, 8000, 16000, 32000, 64000}
 	l := &Link{WidthLanes: int(r >> 4 & 0x3f)}
 	if s := int(r & 0xf); s < len(speeds) {

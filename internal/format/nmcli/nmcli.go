@@ -11,7 +11,7 @@ import (
 type Connection struct {
 	Name   string
 	UUID   string
-	Type   string // ethernet, infiniband, vlan, …; 802-3-ethernet before 1.10
+	Type   string // ethernet, infiniband, vlan, …; 802-3-ethernet in old releases
 	Device string // "" while it is not active
 }
 
