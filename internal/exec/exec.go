@@ -61,9 +61,8 @@ type Runner struct {
 	slots   chan struct{}
 	lookups chan struct{}
 
-	mu       sync.Mutex
-	masters  map[string]Target    // control socket to the target it was opened for
-	answered map[string]time.Time // host and port to when its TCP port last answered
+	mu    sync.Mutex
+	nodes map[string]node // by Target.SSH
 }
 
 // New makes a Runner. When no private directory for control sockets can be had,
@@ -73,12 +72,11 @@ func New(o Options) *Runner {
 		o.Width = DefaultWidth
 	}
 	return &Runner{
-		config:   o.Config,
-		sockets:  socketDir(),
-		slots:    make(chan struct{}, o.Width),
-		lookups:  make(chan struct{}, 2*runtime.NumCPU()), // ssh -G only computes
-		masters:  map[string]Target{},
-		answered: map[string]time.Time{},
+		config:  o.Config,
+		sockets: socketDir(),
+		slots:   make(chan struct{}, o.Width),
+		lookups: make(chan struct{}, 2*runtime.NumCPU()), // ssh -G only computes
+		nodes:   map[string]node{},
 	}
 }
 
@@ -112,6 +110,9 @@ func (r *Runner) Run(ctx context.Context, t Target, j Job) error {
 	exit, err := spawn(ctx, argv, wrap(j.Script), j.Stdout, &said)
 	if err == nil && exit == 0 {
 		return nil
+	}
+	if t.SSH != "" && exit == sshExit {
+		r.learn(t, node{to: to}) // ask again next time
 	}
 	e := &Error{Target: t, Started: said.started, Detail: detail(said.tail.String()), at: to}
 	var writer *writerError

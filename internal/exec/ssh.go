@@ -21,11 +21,13 @@ const (
 	// answer to the second, so that one lost packet does not make a node dead.
 	probeTimeout = 1300 * time.Millisecond
 
-	// probeAgain is how long an answering port is not probed again. OpenSSH 9.8
-	// and later hold a connection that closes before it authenticates against
-	// its source for a second, and refuse that source from 15 seconds on
-	// (PerSourcePenalties noauth and min in sshd_config(5)).
-	probeAgain = time.Minute
+	// believed is how long a node that works is not asked again where and
+	// whether it is. For ssh -G that saves a process a job, 5 ms (BenchmarkLookup).
+	// For the probe it keeps weft welcome: OpenSSH 9.8 and later count a second
+	// against an address for a connection that closes before it authenticates,
+	// and refuse the address from 15 seconds on (PerSourcePenalties, noauth and
+	// min, in sshd_config(5)).
+	believed = time.Minute
 
 	// connectTimeout bounds the connection up to the key exchange. It covers a
 	// node behind a jump host, which cannot be probed, and an sshd that accepts
@@ -95,25 +97,58 @@ func (r *Runner) controlPath() string {
 	return strings.ReplaceAll(r.sockets, "%", "%%") + "/" + name
 }
 
+// node is what a Runner has found out about a target.
+type node struct {
+	to       route
+	asked    time.Time // when ssh -G said so
+	answered time.Time // when the TCP port answered
+}
+
+func (r *Runner) known(t Target) node {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.nodes[t.SSH]
+}
+
+func (r *Runner) learn(t Target, n node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nodes[t.SSH] = n
+}
+
 // reach finds the way to a target and whether its TCP port answers.
 func (r *Runner) reach(ctx context.Context, t Target) (route, error) {
-	to, err := r.lookup(ctx, t)
-	if err != nil {
-		return to, err
-	}
-	if to.socket != "" {
-		r.mu.Lock()
-		r.masters[to.socket] = t
-		r.mu.Unlock()
-		if c, err := net.Dial("unix", to.socket); err == nil {
-			c.Close()
-			return to, nil
+	n := r.known(t)
+	if time.Since(n.asked) > believed {
+		to, err := r.lookup(ctx, t)
+		if err != nil {
+			return to, err
 		}
+		n = node{to: to, asked: time.Now()}
+		r.learn(t, n)
 	}
-	if to.proxied {
-		return to, nil
+	if n.to.proxied || time.Since(n.answered) < believed || alive(n.to.socket) {
+		return n.to, nil
 	}
-	return to, r.probe(ctx, t, to)
+	if err := probe(ctx, t, n.to); err != nil {
+		return n.to, err
+	}
+	n.answered = time.Now()
+	r.learn(t, n)
+	return n.to, nil
+}
+
+// alive reports whether something serves the control socket.
+func alive(socket string) bool {
+	if socket == "" {
+		return false
+	}
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
 }
 
 // lookup asks ssh itself what the target means: ssh -G prints the configuration
@@ -175,24 +210,13 @@ func (to *route) read(config []byte) {
 // ConnectTimeout to find out that a node is dead. A name that does not resolve
 // here is left to ssh: the C library may know names (mDNS, LDAP) that Go's
 // resolver does not.
-func (r *Runner) probe(ctx context.Context, t Target, to route) error {
-	addr := net.JoinHostPort(to.host, to.port)
-	r.mu.Lock()
-	recent := time.Since(r.answered[addr]) < probeAgain
-	r.mu.Unlock()
-	if recent {
-		return nil
-	}
+func probe(ctx context.Context, t Target, to route) error {
 	dialer := net.Dialer{Timeout: probeTimeout}
-	c, err := dialer.DialContext(ctx, to.family, addr)
+	c, err := dialer.DialContext(ctx, to.family, net.JoinHostPort(to.host, to.port))
 	var unresolved *net.DNSError
 	switch {
 	case err == nil:
-		c.Close()
-		r.mu.Lock()
-		r.answered[addr] = time.Now()
-		r.mu.Unlock()
-		return nil
+		return c.Close()
 	case ctx.Err() != nil:
 		return stopped(t, to, context.Cause(ctx))
 	case errors.As(err, &unresolved):
@@ -225,12 +249,12 @@ func (r *Runner) explain(ctx context.Context, t Target, e *Error) {
 // themselves after a minute, and until then make the next command quicker.
 func (r *Runner) Close() {
 	r.mu.Lock()
-	masters := r.masters
-	r.masters, r.answered = map[string]Target{}, map[string]time.Time{}
+	nodes := r.nodes
+	r.nodes = map[string]node{}
 	r.mu.Unlock()
 	var wg sync.WaitGroup
-	for socket, t := range masters {
-		if _, err := os.Lstat(socket); err != nil {
+	for target, n := range nodes {
+		if !alive(n.to.socket) {
 			continue
 		}
 		wg.Go(func() {
@@ -238,7 +262,7 @@ func (r *Runner) Close() {
 			defer cancel()
 			if take(ctx, r.lookups) == nil {
 				defer give(r.lookups)
-				spawn(ctx, append(r.ssh(), "-O", "exit", "--", t.SSH), "", nil, nil)
+				spawn(ctx, append(r.ssh(), "-O", "exit", "--", target), "", nil, nil)
 			}
 		})
 	}

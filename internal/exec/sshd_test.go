@@ -214,7 +214,8 @@ func (l *lab) serve(addrs ...string) error {
 	fmt.Fprintf(&c, "HostKey %s\nAuthorizedKeysFile %s\nPidFile none\n", l.path("host"), l.path("authorized"))
 	c.WriteString("UsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n" +
 		"KbdInteractiveAuthentication no\nPrintMotd no\nUseDNS no\nMaxStartups 1000\nMaxSessions 100\n" +
-		"Banner " + l.path("banner") + "\n")
+		"Banner " + l.path("banner") + "\n" +
+		"SetEnv HOME=" + l.dir + "\n") // not the start-up files of whoever runs the tests
 	if err := os.WriteFile(l.path("banner"), []byte("nobody@nowhere: Permission denied (publickey).\n"), 0o600); err != nil {
 		return err
 	}
