@@ -1,0 +1,66 @@
+package check
+
+import (
+	"fmt"
+
+	"weft/internal/fact"
+)
+
+// gpuAt is a GPU and the node it is on.
+type gpuAt struct {
+	node *fact.Node
+	gpu  *fact.GPU
+}
+
+// gpus returns the NVIDIA and AMD GPUs of the nodes that answered; a board's
+// display chip computes nothing.
+func (c *Case) gpus() []gpuAt {
+	var out []gpuAt
+	for _, n := range c.Up() {
+		for _, g := range n.GPUs {
+			if g.Vendor == "NVIDIA" || g.Vendor == "AMD" {
+				out = append(out, gpuAt{n, g})
+			}
+		}
+	}
+	return out
+}
+
+// gpuModels returns one GPU of each model and node, so that eight alike GPUs of a
+// node are judged once.
+func (c *Case) gpuModels() []gpuAt {
+	type model struct {
+		node *fact.Node
+		name string
+	}
+	seen := map[model]bool{}
+	var out []gpuAt
+	for _, at := range c.gpus() {
+		if m := (model{at.node, gpuName(at.gpu)}); !seen[m] {
+			seen[m] = true
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// gpuName is what people call a GPU: its name, else its architecture, else its
+// PCI device id.
+func gpuName(g *fact.GPU) string {
+	switch {
+	case g.Name != "" && g.Vendor == "NVIDIA":
+		return g.Name
+	case g.Arch != "":
+		return g.Arch // AMD's marketing names do not tell models apart: "AMD Radeon Graphics"
+	case g.Name != "":
+		return g.Name
+	}
+	return fmt.Sprintf("%s GPU %04x", g.Vendor, g.Device)
+}
+
+// gpuSubject is the subject of a GPU.
+func gpuSubject(n *fact.Node, g *fact.GPU) Subject {
+	return Subject{n.Name, fmt.Sprintf("gpu%d", g.Index)}
+}
+
+const noGPU = "no node has an NVIDIA or AMD GPU"

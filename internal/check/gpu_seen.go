@@ -1,0 +1,96 @@
+package check
+
+import (
+	"fmt"
+
+	"weft/internal/fact"
+)
+
+var gpuSeen = Check{
+	ID:    "gpu.seen",
+	Title: "Every GPU on the PCI bus is seen by its driver",
+	Judge: func(c *Case) (out []Finding) {
+		gpus := c.gpus()
+		for _, at := range gpus {
+			out = append(out, judgeSeen(at.node, at.gpu))
+		}
+		out = append(out, fewerGPUs(c)...)
+		if len(out) == 0 {
+			return skip(noGPU)
+		}
+		return out
+	},
+}
+
+func judgeSeen(n *fact.Node, g *fact.GPU) Finding {
+	f := Finding{Subject: gpuSubject(n, g), Want: "a GPU driver"}
+	driver, tool := "", "nvidia-smi"
+	if d := n.At(g.BDF); d != nil {
+		driver = d.Driver
+	}
+	if g.Vendor == "AMD" {
+		tool = "amd-smi list"
+	}
+	seen, known := g.Seen.Get()
+	switch {
+	case driver == "vfio-pci":
+		f.Status, f.Got = Warn, "vfio-pci"
+		f.Why = "the GPU is set aside for a virtual machine, so nothing on this host can use it"
+		f.Fix = []string{"driverctl --nosave unset-override " + g.BDF + "   # unless a virtual machine is meant to have it"}
+	case driver == "nouveau":
+		f.Status, f.Got = Fail, "nouveau"
+		f.Why = "nouveau shows pictures and runs no CUDA, so every job finds zero GPUs"
+		f.Fix = append([]string{"echo blacklist nouveau | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"}, gpuDriverFix(n, g)...)
+	case !g.Bound && !(known && seen):
+		f.Status, f.Got = Fail, "no driver"
+		f.Why = "the GPU is on the bus and nothing drives it, so every job finds one GPU less"
+		f.Fix = gpuDriverFix(n, g)
+	case !known:
+		f.Status, f.Want, f.Why = Unknown, "", "neither "+tool+" nor sysfs told whether the driver lists it"
+		f.Fix = []string{tool + "   # on " + n.Name}
+	case !seen:
+		f.Status, f.Got, f.Want = Fail, "not listed by "+tool, "listed"
+		f.Why = "the driver is bound but gave the GPU up, most often after an Xid error, a failed reset or a lost power cable"
+		f.Fix = []string{"sudo dmesg | grep -iE 'NVRM|Xid|amdgpu'", "power-cycle " + n.Name + " if a reboot does not bring it back"}
+	default:
+		f.Want = ""
+	}
+	return f
+}
+
+func gpuDriverFix(n *fact.Node, g *fact.GPU) []string {
+	switch {
+	case g.Vendor == "AMD":
+		return []string{"sudo modprobe amdgpu", "sudo dmesg | grep -i amdgpu   # says what is missing, most often firmware",
+			install(n, "firmware-amd-graphics   # Ubuntu: linux-firmware", "amd-gpu-firmware")}
+	case n.Host.Distro == "ubuntu":
+		return []string{"sudo ubuntu-drivers install --gpgpu   # then reboot"}
+	}
+	return []string{install(n, "nvidia-open   # from NVIDIA's CUDA repository", "nvidia-open   # from NVIDIA's CUDA repository") + "; then reboot"}
+}
+
+// fewerGPUs compares nodes of one product: a GPU that fell off the bus is in no
+// list, so only the node's likes show that it is missing.
+func fewerGPUs(c *Case) (out []Finding) {
+	type kind struct{ product, arch string }
+	groups := map[kind][]*fact.Node{}
+	for _, n := range c.Up() {
+		if n.Host.Product != "" {
+			k := kind{n.Host.Product, n.Host.Arch}
+			groups[k] = append(groups[k], n)
+		}
+	}
+	count := func(n *fact.Node) int { return len(n.GPUs) }
+	for _, group := range groups {
+		usual, have := Usual(group, count)
+		for _, n := range group {
+			// Most must have more: of two nodes with different counts either may be right.
+			if count(n) < usual && have*2 > len(group) {
+				out = append(out, Finding{Subject: node(n), Status: Fail, Got: fmt.Sprintf("%d GPUs", count(n)), Want: fmt.Sprint(usual),
+					Why: "the other nodes of this product have more, so here one is off the bus or was never fitted",
+					Fix: []string{"lspci -d ::03xx; lspci -d ::12xx   # on " + n.Name, "power off, reseat the GPU and its power cables"}})
+			}
+		}
+	}
+	return out
+}
