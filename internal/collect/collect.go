@@ -7,6 +7,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"weft/internal/dump"
@@ -36,7 +38,7 @@ func Cluster(ctx context.Context, run *exec.Runner, asks []Ask, done func(node s
 	readers := make(map[string][]format.Reader, len(asks))
 	for i, a := range asks {
 		targets[i] = a.Target
-		readers[a.Target.Name] = a.Readers
+		readers[a.Target.Name] = slices.DeleteFunc(slices.Clone(a.Readers), func(r format.Reader) bool { return r.Once != nil })
 	}
 	return exec.Each(ctx, targets, func(ctx context.Context, t exec.Target) *dump.Node {
 		d, err := Node(ctx, run, t, readers[t.Name])
@@ -50,7 +52,7 @@ func Cluster(ctx context.Context, run *exec.Runner, asks []Ask, done func(node s
 func Node(ctx context.Context, run *exec.Runner, t exec.Target, readers []format.Reader) (*dump.Node, error) {
 	if t.SSH == "" {
 		d := local(ctx, t.Name, readers)
-		format.Settle(readers, d)
+		settle(readers, d)
 		return d, context.Cause(ctx)
 	}
 	nonce := rand.Text()
@@ -61,7 +63,7 @@ func Node(ctx context.Context, run *exec.Runner, t exec.Target, readers []format
 	if !a.clock.IsZero() {
 		d.Text[format.ClockKey] = fmt.Sprintf("%.6f %.6f\n", seconds(start), seconds(a.clock))
 	}
-	format.Settle(readers, d)
+	settle(readers, d)
 	var failed *exec.Error
 	switch {
 	case a.ended:
@@ -74,6 +76,33 @@ func Node(ctx context.Context, run *exec.Runner, t exec.Target, readers []format
 		d.Gap["$ sh"] = "cut short: the script ended early"
 	}
 	return d, err
+}
+
+// settle drops what is not worth keeping and adds what weft itself knows.
+func settle(readers []format.Reader, d *dump.Node) {
+	format.Settle(readers, d)
+	for _, r := range readers {
+		maps.Copy(d.Text, r.Given)
+	}
+}
+
+// Once asks, for every reader that wants one node only, the first node that it
+// accepts, and adds the answer to that node's.
+func Once(ctx context.Context, run *exec.Runner, asks []Ask, nodes []*dump.Node) {
+	for _, r := range format.Readers {
+		if r.Once == nil {
+			continue
+		}
+		i := slices.IndexFunc(nodes, func(d *dump.Node) bool { return d.Gap[format.Reach] == "" && r.Once(d) })
+		if i < 0 {
+			continue
+		}
+		d, _ := Node(ctx, run, asks[i].Target, []format.Reader{r})
+		delete(d.Text, clockKey)
+		delete(d.Text, format.ClockKey)
+		maps.Copy(nodes[i].Text, d.Text)
+		maps.Copy(nodes[i].Gap, d.Gap)
+	}
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

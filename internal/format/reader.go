@@ -22,6 +22,7 @@ type Reader struct {
 	Files []File
 	Cmds  []Cmd
 	Once  func(*dump.Node) bool // not nil: ask only the first node for which this is true, because the answer is about all
+	Given map[string]string     // what weft itself puts into the dump, so that a replay knows what was asked
 	Read  func(d *dump.Node, n *fact.Node)
 }
 
@@ -119,6 +120,7 @@ func Node(d *dump.Node) *fact.Node {
 	for _, r := range Readers {
 		r.Read(d, n)
 	}
+	readPeers(d, n)
 	n.Gaps = gaps(d)
 	return n
 }

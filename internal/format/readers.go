@@ -1,17 +1,30 @@
 package format
 
 import (
+	"maps"
+	"slices"
+
 	"weft/internal/dump"
 	"weft/internal/fact"
 )
 
 // Readers lists every source of facts, in the order they build on each other.
-var Readers = []Reader{pciReader, rdmaReader}
+var Readers = []Reader{hostReader, pciReader, rdmaReader, netReader, qosReader, settingsReader, firewallReader, gpuReader, softwareReader, fabricReader}
 
-func gaps(d *dump.Node) (out []fact.Gap) { return nil }
-
-// DateKey x
+// DateKey holds the node's own time when it began to answer.
 const DateKey = "$ date +%s.%N"
 
-// ClockKey x
+// ClockKey holds the times of the machine that asked, in seconds: before the
+// question and when the answer began.
 const ClockKey = "/weft/clock"
+
+// gaps lists what could not be read, in order.
+func gaps(d *dump.Node) []fact.Gap {
+	var out []fact.Gap
+	for _, path := range slices.Sorted(maps.Keys(d.Gap)) {
+		if path != Reach {
+			out = append(out, fact.Gap{Path: path, Why: d.Gap[path]})
+		}
+	}
+	return out
+}

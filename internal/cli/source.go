@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"weft/internal/check"
+	"weft/internal/collect"
+	"weft/internal/dump"
+	"weft/internal/exec"
+	"weft/internal/format"
+	"weft/internal/nodeset"
+	"weft/internal/spec"
+	"weft/internal/store"
+	"weft/internal/term"
+)
+
+// look is what was looked at and what was seen.
+type look struct {
+	source string // "this machine", "weft.yaml", "lab.dump"
+	dump   *dump.Dump
+	kase   *check.Case
+	notes  []string // what could not be concluded from a hand-made folder
+}
+
+// look gets the facts that a command asks for: from -F, or live from the nodes of
+// weft.yaml, or live from this machine.
+func (a *app) look(ctx context.Context) (*look, error) {
+	want, folder, err := a.spec()
+	if err != nil {
+		return nil, err
+	}
+	l := &look{}
+	if a.from != "" {
+		l.source = a.from
+		l.dump, l.notes, err = a.readFrom(a.from)
+	} else {
+		l.source, l.dump, err = a.live(ctx, want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := a.only(l.dump); err != nil {
+		return nil, err
+	}
+	l.kase = &check.Case{Cluster: format.Facts(l.dump), Want: want}
+	if a.from == "" && len(want.Nodes) > 0 {
+		a.remember(l, store.At(folder))
+	}
+	return l, nil
+}
+
+// spec reads weft.yaml: the one named by -c, else the one in this folder. A replay
+// without -c is judged by its own facts alone.
+func (a *app) spec() (want spec.Spec, folder string, err error) {
+	path := a.config
+	if path == "" {
+		if path = "weft.yaml"; a.from != "" {
+			return want, ".", nil
+		}
+	}
+	b, err := readLimited(path, spec.MaxBytes+1)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && a.config == "":
+		return want, ".", nil
+	case err != nil:
+		return want, ".", fail("weft init HOST...", "%s: %v", path, plain(err))
+	}
+	want, err = spec.Parse(b)
+	if err != nil {
+		return want, ".", fail("$EDITOR "+path, "%s:%v", path, err)
+	}
+	return want, filepath.Dir(path), nil
+}
+
+// live asks the nodes of weft.yaml, or this machine.
+func (a *app) live(ctx context.Context, want spec.Spec) (string, *dump.Dump, error) {
+	if len(want.Nodes) == 0 {
+		name, err := os.Hostname()
+		if err != nil || !dump.ValidName(name) {
+			name = "localhost"
+		}
+		d, err := a.ask(ctx, []collect.Ask{{Target: exec.Target{Name: name}, Readers: format.Readers}})
+		return "this machine", d, err
+	}
+	names, err := nodeset.Expand(a.nodes)
+	if err != nil {
+		return "", nil, fail("weft help", "-n %v", err)
+	}
+	var asks []collect.Ask
+	for _, n := range want.Nodes {
+		if a.nodes != "" && !slices.Contains(names, n.Name) {
+			continue
+		}
+		asks = append(asks, collect.Ask{Target: targetOf(n), Readers: format.For(want, n.Name)})
+	}
+	if len(asks) == 0 {
+		return "", nil, fail("weft show nodes", "-n %s: no such node in weft.yaml", a.nodes)
+	}
+	d, err := a.ask(ctx, asks)
+	return "weft.yaml", d, err
+}
+
+func targetOf(n spec.Node) exec.Target {
+	switch n.SSH {
+	case "local":
+		return exec.Target{Name: n.Name}
+	case "":
+		return exec.Target{Name: n.Name, SSH: n.Name}
+	}
+	return exec.Target{Name: n.Name, SSH: n.SSH}
+}
+
+// ask collects from all targets, with progress, and then asks one of them what
+// needs to be asked only once.
+func (a *app) ask(ctx context.Context, asks []collect.Ask) (*dump.Dump, error) {
+	run := exec.New(exec.Options{Config: a.sshConfig})
+	defer run.Close()
+	p := term.Start(a.err, "asking nodes", len(asks))
+	nodes := collect.Cluster(ctx, run, asks, func(string, error) { p.Step() })
+	collect.Once(ctx, run, asks, nodes)
+	p.Done()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	note := fmt.Sprintf("collected %s by weft %s\n", time.Now().UTC().Format(time.RFC3339), Version())
+	return &dump.Dump{Note: note, Nodes: nodes}, nil
+}
+
+// only keeps the nodes that -n names.
+func (a *app) only(d *dump.Dump) error {
+	if a.nodes == "" {
+		return nil
+	}
+	names, err := nodeset.Expand(a.nodes)
+	if err != nil {
+		return fail("weft help", "-n %v", err)
+	}
+	d.Nodes = slices.DeleteFunc(d.Nodes, func(n *dump.Node) bool { return !slices.Contains(names, n.Name) })
+	if len(d.Nodes) == 0 {
+		return fail("weft show nodes", "-n %s: no such node", a.nodes)
+	}
+	return nil
+}
+
+// remember keeps this look and finds the last one, to judge what changed between.
+// That it cannot be kept is said and is no reason to stop.
+func (a *app) remember(l *look, s store.Store) {
+	if path, at, ok := s.Last(); ok {
+		if b, err := readLimited(path, maxDump); err == nil {
+			if before, err := dump.Parse(b); err == nil {
+				facts := format.Facts(before)
+				l.kase.Before, l.kase.Since = &facts, time.Since(at)
+			}
+		}
+	}
+	if _, err := s.Save(l.dump.Format(), time.Now()); err != nil {
+		fmt.Fprintf(a.err, "weft: this look was not kept: %v\n", err)
+	}
+}
+
+// maxDump is the largest dump file that is read: a thousand nodes fit.
+const maxDump = 1 << 30
+
+// readLimited reads a file of at most max bytes.
+func readLimited(path string, max int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err == nil && int64(len(b)) > max {
+		err = fmt.Errorf("larger than %d bytes", max)
+	}
+	return b, err
+}
+
+// plain drops the path that the os package repeats.
+func plain(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+// Package term speaks to the person at the terminal: width, colour, progress.
+// Edge: standard output is the answer, everything here goes to standard error.
+package term
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	xterm "golang.org/x/term"
+)
+
+// Width is the width of standard output, 0 when it is not a terminal.
+func Width(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok || !xterm.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	w, _, err := xterm.GetSize(int(f.Fd()))
+	if err != nil {
+		return 80
+	}
+	return w
+}
+
+// Colour reports whether colour may be written: on a terminal, without NO_COLOR
+// (no-color.org: set and not empty) and not on a dumb one.
+func Colour(out io.Writer) bool {
+	return Width(out) > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// Progress shows on standard error that something goes on. It stays silent for
+// the first 300 ms; on a terminal it then redraws one line, elsewhere it writes a
+// line now and then.
+type Progress struct {
+	mu    sync.Mutex
+	err   io.Writer
+	tty   bool
+	total int
+	done  int
+	what  string
+	start time.Time
+	shown time.Time
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
+
+const (
+	quiet = 300 * time.Millisecond // DESIGN.md: anything over 300 ms shows progress
+	redo  = 200 * time.Millisecond
+	lines = 10 * time.Second // between two lines when it is not a terminal
+)
+
+// Start begins to show progress of total steps.
+func Start(err io.Writer, what string, total int) *Progress {
+	p := &Progress{err: err, tty: Width(err) > 0, what: what, total: total, start: time.Now(), stop: make(chan struct{})}
+	p.shown = p.start
+	p.ended.Go(func() {
+		tick := time.NewTicker(redo)
+		defer tick.Stop()
+		for {
+			select {
+			case <-p.stop:
+				return
+			case now := <-tick.C:
+				p.show(now)
+			}
+		}
+	})
+	return p
+}
+
+// Step notes that one more is done.
+func (p *Progress) Step() {
+	p.mu.Lock()
+	p.done++
+	p.mu.Unlock()
+}
+
+// Done ends the progress and clears its line.
+func (p *Progress) Done() {
+	close(p.stop)
+	p.ended.Wait()
+	if p.tty && p.shown != p.start {
+		fmt.Fprintf(p.err, "\r%s\r", strings.Repeat(" ", 60))
+	}
+}
+
+func (p *Progress) show(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := fmt.Sprintf("weft: %s: %d of %d, %.0f s", p.what, p.done, p.total, now.Sub(p.start).Seconds())
+	switch {
+	case now.Sub(p.start) < quiet:
+	case p.tty:
+		fmt.Fprintf(p.err, "\r%-60s", text)
+		p.shown = now
+	case now.Sub(p.shown) >= lines:
+		fmt.Fprintln(p.err, text)
+		p.shown = now
+	}
+}
