@@ -77,6 +77,9 @@ func (w *walker) chain(c *Chain) fate {
 func (w *walker) rule(c *Chain, r *Rule) fate {
 	applies := yes
 	for _, statement := range r.Expr {
+		if len(statement) != 1 {
+			return anything // no statement that nft writes
+		}
 		for name, arg := range statement {
 			switch name {
 			case "match":
@@ -162,6 +165,9 @@ func (w *walker) vmap(c *Chain, arg any) fate {
 			continue
 		}
 		verdict, _ := pair[1].(map[string]any)
+		if len(verdict) != 1 {
+			return anything
+		}
 		for name, arg := range verdict {
 			may |= w.verdict(c, name, arg)
 		}
