@@ -38,12 +38,16 @@ var settingsReader = Reader{
 		{Run: "dkms status", Quiet: true},
 		{Run: "ofed_info -s", Quiet: true},
 		{Run: "ls -l device files", Sh: `ls -ld /dev/infiniband/* /dev/kfd /dev/dri/* /dev/nvidia[0-9]* /dev/nvidiactl 2>/dev/null; true`},
-		{Run: "systemctl show units", Sh: `systemctl show -p Id,LoadState,ActiveState,UnitFileState,LimitMEMLOCK opensm.service opensmd.service docker.service containerd.service podman.service ray.service vllm.service openibd.service rdma-ndd.service nvidia-fabricmanager.service nvidia-persistenced.service`},
+		{Run: "systemctl show units", Sh: `systemctl show -p Id,LoadState,ActiveState,UnitFileState,LimitMEMLOCK ` + units},
+		{Run: "service limits", Sh: `for u in ` + units + `; do p=$(systemctl show -p MainPID --value "$u" 2>/dev/null); [ "${p:-0}" -gt 0 ] 2>/dev/null && printf '%s ' "$u" && grep 'Max locked memory' /proc/$p/limits; done; true`, Quiet: true},
 		{Run: "systemctl show -p DefaultLimitMEMLOCK", Quiet: true},
 		{Run: "packages", Sh: `if command -v dpkg-query >/dev/null; then dpkg-query -W -f '${Package}\t${Version}\t${db:Status-Status}\n' ` + debPackages + ` 2>/dev/null; else rpm -q --qf '%{NAME}\t%{VERSION}-%{RELEASE}\n' ` + rpmPackages + `; fi; true`},
 	},
 	Read: readSettings,
 }
+
+// units are the services that a fabric cares about.
+const units = "opensm.service opensmd.service docker.service containerd.service podman.service ray.service vllm.service openibd.service nvidia-fabricmanager.service"
 
 // The packages that checks ask for, by distribution.
 const (

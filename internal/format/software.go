@@ -1,0 +1,107 @@
+package format
+
+import (
+	"path"
+	"strings"
+
+	"weft/internal/dump"
+	"weft/internal/fact"
+	"weft/internal/format/images"
+	"weft/internal/format/kmsg"
+)
+
+func readSoftware(d *dump.Node, n *fact.Node) {
+	s := &n.Settings
+	readEnv(d, s)
+	if text, ok := answered(d, "nccl libraries"); ok {
+		s.LibrariesRead = true
+		for line := range strings.Lines(text) {
+			if lib, ok := library(strings.TrimSpace(line)); ok {
+				s.NCCL = append(s.NCCL, lib)
+			}
+		}
+	}
+	for cmd, parse := range map[string]func([]byte) ([]images.Image, error){"podman images --format json": images.ParsePodman, "docker images": images.ParseDocker} {
+		text, ok := d.Cmd(cmd)
+		if !ok {
+			continue
+		}
+		s.ImagesRead = true
+		some, _ := parse([]byte(text))
+		for _, i := range some {
+			if i.Name != "" {
+				s.Images = append(s.Images, fact.Image{Name: i.Name + ":" + i.Tag, Digest: i.Digest})
+			}
+		}
+	}
+	if text, ok := answered(d, "cdi"); ok {
+		s.CDIRead = true
+		for line := range strings.Lines(text) {
+			if kind := strings.Trim(strings.TrimSpace(line), `",`); kind != "" {
+				_, v, _ := strings.Cut(kind, ":")
+				s.CDI = append(s.CDI, strings.Trim(v, ` "`))
+			}
+		}
+	}
+	readKmsg(d, s)
+}
+
+// answered returns what a command printed. A command that ran and printed nothing
+// leaves no member and no gap: then the node must have answered at all.
+func answered(d *dump.Node, cmd string) (string, bool) {
+	text, ok := d.Cmd(cmd)
+	return text, ok || d.Gap["$ "+cmd] == "" && d.Text["/proc/modules"] != ""
+}
+
+// readEnv reads "FILE:NAME=VALUE" lines.
+func readEnv(d *dump.Node, s *fact.Settings) {
+	for _, cmd := range []string{"nccl environment", "container environment"} {
+		text, ok := answered(d, cmd)
+		if !ok {
+			continue
+		}
+		s.EnvRead = true
+		for line := range strings.Lines(text) {
+			where, assign, ok := strings.Cut(strings.TrimSpace(line), ":")
+			name, value, ok2 := strings.Cut(assign, "=")
+			if !ok || !ok2 {
+				continue
+			}
+			if cmd == "container environment" {
+				where = "container " + strings.TrimPrefix(where, "/")
+			}
+			s.Env = append(s.Env, fact.EnvVar{Name: name, Value: strings.Trim(value, `"'`), Where: where})
+		}
+	}
+}
+
+// library reads "/usr/lib/x86_64-linux-gnu/libnccl.so.2.28.3".
+func library(file string) (fact.Library, bool) {
+	name, version, ok := strings.Cut(path.Base(file), ".so")
+	if !ok || name == "" {
+		return fact.Library{}, false
+	}
+	return fact.Library{Name: name, Version: strings.TrimPrefix(version, "."), Path: file}, true
+}
+
+// readKmsg counts the known events of the kernel log by kind and device.
+func readKmsg(d *dump.Node, s *fact.Settings) {
+	text, ok := answered(d, "dmesg")
+	if !ok {
+		return
+	}
+	s.KmsgRead = true
+	type key struct{ kind, device string }
+	at := map[key]int{}
+	for _, e := range kmsg.Parse([]byte(text)) {
+		k := key{string(e.Kind), e.Device}
+		i, seen := at[k]
+		if !seen {
+			i = len(s.Kmsg)
+			at[k] = i
+			s.Kmsg = append(s.Kmsg, fact.KmsgEvent{Kind: k.kind, Device: k.device})
+		}
+		s.Kmsg[i].Text = e.Text
+		s.Kmsg[i].Count++
+	}
+}
