@@ -48,10 +48,12 @@ func judgeIOMMU(n *fact.Node) Finding {
 		f.Got = "passes through"
 	case kind != "":
 		f.Status, f.Got, f.Want = Warn, "translates ("+kind+")", "pass through"
+		f.Fix = []string{bootArg(n, arg)}
 		if f.Why == "" {
 			f.Why = "every address is translated, which costs bandwidth and can break transfers between GPU and NIC"
+		} else {
+			f.Fix = append(f.Fix, bootArg(n, "amd_iommu=off")+", instead, to measure the other")
 		}
-		f.Fix = []string{bootArg(n, arg)}
 	case has("iommu=pt", "iommu.passthrough=1", "iommu=off", "amd_iommu=off", "intel_iommu=off"):
 		f.Got = "passes through or off, as the kernel was told"
 	default:

@@ -49,7 +49,7 @@ func judgeRead(c *Case, n *fact.Node) Finding {
 	case len(barred) > 0:
 		f.Status, f.Got = Warn, "root only: "+fewWords(barred)
 		f.Why = "the checks that need it cannot answer unless weft is root on the node"
-		f.Fix = []string{"sudo weft check   # on the node; or, from here, give it in weft.yaml: ssh: root@" + n.Name}
+		f.Fix = []string{"ssh: root@" + n.Name + "   # in weft.yaml; or let the user run sudo -n there"}
 	}
 	return f
 }

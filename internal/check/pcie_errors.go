@@ -12,26 +12,9 @@ var pcieErrors = Check{
 	ID:    "pcie.errors",
 	Title: "PCIe errors do not grow",
 	Judge: func(c *Case) (out []Finding) {
-		before := map[string]*fact.Node{}
-		if c.Before != nil {
-			for _, n := range c.Before.Nodes {
-				before[n.Name] = n
-			}
-		}
+		before := earlierNodes(c)
 		for _, k := range c.cards() {
-			f := Finding{Subject: on(k.node, k.port)}
-			counted := false
-			if k.dev == nil {
-				f.Status, f.Why, counted = Unknown, "PCI device "+k.port.BDF+" was not read", true
-			} else {
-				for _, d := range topo.Path(k.node, k.dev.BDF) {
-					counted = counted || d.AER != nil
-					if g := judgeAER(d, before[k.node.Name], c.Since); g.Status > f.Status {
-						g.Subject, f = f.Subject, g
-					}
-				}
-			}
-			if counted {
+			if f, counted := judgeErrors(k, before[k.node.Name], c.Since); counted {
 				out = append(out, f)
 			}
 		}
@@ -46,6 +29,24 @@ var pcieErrors = Check{
 // error ratio of the PCI Express Base Specification, 10^-12. Each is a correctable
 // error, so 8 GT/s x4 may show one every half minute.
 const aerBits = 1e-12
+
+// judgeErrors returns the worst of what the devices on a card's path tell; counted
+// is false where none of them counts. The counters are open to every user, so a
+// device without them has none.
+func judgeErrors(k card, before *fact.Node, since time.Duration) (f Finding, counted bool) {
+	subject := on(k.node, k.port)
+	if k.dev == nil {
+		return Finding{Subject: subject, Status: Unknown, Why: "PCI device " + k.port.BDF + " was not read"}, true
+	}
+	for _, d := range topo.Path(k.node, k.dev.BDF) {
+		counted = counted || d.AER != nil
+		if g := judgeAER(d, before, since); g.Status > f.Status {
+			f = g
+		}
+	}
+	f.Subject = subject
+	return f, counted
+}
 
 // judgeAER judges the error totals of one device against those of the earlier look.
 func judgeAER(d *fact.PCI, before *fact.Node, since time.Duration) Finding {
@@ -62,7 +63,7 @@ func judgeAER(d *fact.PCI, before *fact.Node, since time.Duration) Finding {
 	}
 	bad, soft := grown("nonfatal")+grown("fatal"), grown("correctable")
 	more := func(n int, kind string) string {
-		return fmt.Sprintf("%d more %s errors at %s in %v", n, kind, d.BDF, since.Round(time.Second))
+		return fmt.Sprintf("+%d %s at %s in %v", n, kind, d.BDF, since.Round(time.Second))
 	}
 	allowed := d.Cur.GTs * 1e9 * float64(d.Cur.Width) * aerBits * since.Seconds()
 	if bad == 0 && soft == 0 {
@@ -71,10 +72,10 @@ func judgeAER(d *fact.PCI, before *fact.Node, since time.Duration) Finding {
 	fix := []string{"reseat the card and its riser or cable", "grep . /sys/bus/pci/devices/" + d.BDF + "/aer_dev_*"}
 	switch {
 	case was == nil && bad > 0:
-		f = Finding{Status: Warn, Got: fmt.Sprintf("%d uncorrectable errors at %s since boot", bad, d.BDF), Want: "none", Fix: fix,
+		f = Finding{Status: Warn, Got: fmt.Sprintf("%d uncorrectable at %s since boot", bad, d.BDF), Want: "none", Fix: fix,
 			Why: "transfers were lost at some time; whether it goes on, the next look tells"}
 	case was == nil && soft > 0:
-		f = Finding{Status: Unknown, Got: fmt.Sprintf("%d correctable errors at %s since boot", soft, d.BDF), Fix: []string{"weft check   # again in a few minutes"},
+		f = Finding{Status: Unknown, Got: fmt.Sprintf("%d correctable at %s since boot", soft, d.BDF), Fix: []string{"weft check   # again in a few minutes"},
 			Why: "there is no earlier look to tell whether they grow"}
 	case bad > 0:
 		f = Finding{Status: Fail, Got: more(bad, "uncorrectable"), Want: "none", Fix: fix,
