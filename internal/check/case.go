@@ -23,13 +23,18 @@ func (c *Case) Up() []*fact.Node {
 // those that weft.yaml names, else every RDMA port in use. A port is in use when
 // it is not down, when its netdev has an address, or when the same port is up on
 // most other nodes: a spare port that nobody ever plugged is not in use.
-func (c *Case) Data(n *fact.Node) []*fact.Port { return c.data[n] }
+func (c *Case) Data(n *fact.Node) []*fact.Port {
+	if c.data == nil { // outside Run nobody has asked yet
+		c.prepare()
+	}
+	return c.data[n]
+}
 
 // DataPorts returns the data ports of all nodes that answered.
 func (c *Case) DataPorts() []topo.PortAt {
 	var ports []topo.PortAt
 	for _, n := range c.Nodes {
-		for _, p := range c.data[n] {
+		for _, p := range c.Data(n) {
 			ports = append(ports, topo.PortAt{Node: n, Port: p})
 		}
 	}

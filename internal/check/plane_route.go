@@ -8,7 +8,7 @@ import (
 
 var planeRoute = Check{
 	ID:    "plane.route",
-	Title: "a peer's data address is reached through the data port",
+	Title: "A peer's data address is reached through the data port",
 	Judge: func(c *Case) (out []Finding) {
 		for _, n := range c.Up() {
 			for i := range n.Peers {

@@ -8,7 +8,7 @@ import (
 
 var planeSeparate = Check{
 	ID:    "plane.separate",
-	Title: "management does not ride the data plane",
+	Title: "Management does not ride the data plane",
 	Judge: func(c *Case) (out []Finding) {
 		for _, n := range c.Up() {
 			if data := c.dataNetdevs(n); len(data) > 0 {

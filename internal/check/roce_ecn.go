@@ -8,7 +8,7 @@ import (
 
 var roceECN = Check{
 	ID:    "roce.ecn",
-	Title: "ports slow down when the switch marks RDMA packets",
+	Title: "Ports slow down when the switch marks RDMA packets",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
 		ports, bad, why := c.lossless()

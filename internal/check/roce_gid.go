@@ -9,7 +9,7 @@ import (
 
 var roceGID = Check{
 	ID:    "roce.gid",
-	Title: "every RoCE port has an IPv4 address in its GID table",
+	Title: "Every RoCE port has an IPv4 address in its GID table",
 	After: []string{"port.up", "roce.v2"},
 	Judge: func(c *Case) (out []Finding) {
 		ports := c.rocePorts()

@@ -10,7 +10,7 @@ import (
 
 var roceGIDIndex = Check{
 	ID:    "roce.gid.index",
-	Title: "one GID index has an IPv4 address on every RoCE port",
+	Title: "One GID index has an IPv4 address on every RoCE port",
 	After: []string{"roce.gid"},
 	Judge: func(c *Case) []Finding {
 		ports := c.rocePorts()

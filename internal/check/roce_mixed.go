@@ -10,7 +10,7 @@ import (
 
 var roceMixed = Check{
 	ID:    "roce.mixed",
-	Title: "ports that meet speak one RDMA protocol and are of one vendor",
+	Title: "Ports that meet speak one RDMA protocol and are of one vendor",
 	Judge: func(c *Case) (out []Finding) {
 		var ports []topo.PortAt
 		for _, pa := range c.DataPorts() {

@@ -8,7 +8,7 @@ import (
 
 var roceMTUPath = Check{
 	ID:    "roce.mtu.path",
-	Title: "full-size frames cross the path between RoCE ports",
+	Title: "Full-size frames cross the path between RoCE ports",
 	After: []string{"roce.mtu"},
 	Judge: func(c *Case) (out []Finding) {
 		byName := make(map[string]*fact.Node, len(c.Nodes))

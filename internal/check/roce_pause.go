@@ -8,7 +8,7 @@ import (
 
 var rocePause = Check{
 	ID:    "roce.pause",
-	Title: "global pause is off where priority flow control is on",
+	Title: "Global pause is off where priority flow control is on",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
 		hardware := false

@@ -10,7 +10,7 @@ import (
 
 var rocePFC = Check{
 	ID:    "roce.pfc",
-	Title: "priority flow control protects the RDMA priority alone",
+	Title: "Priority flow control protects the RDMA priority alone",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
 		ports, bad, why := c.lossless()

@@ -11,7 +11,7 @@ import (
 
 var roceSubnets = Check{
 	ID:    "roce.subnets",
-	Title: "every RoCE port has a subnet of its own on its node",
+	Title: "Every RoCE port has a subnet of its own on its node",
 	After: []string{"roce.gid"},
 	Judge: func(c *Case) (out []Finding) {
 		var ports []topo.PortAt

@@ -9,7 +9,7 @@ import (
 
 var roceTrust = Check{
 	ID:    "roce.trust",
-	Title: "ports sort RDMA packets by DSCP, all alike",
+	Title: "Ports sort RDMA packets by DSCP, all alike",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
 		ports, bad, why := c.lossless()
