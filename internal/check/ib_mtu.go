@@ -1,0 +1,48 @@
+package check
+
+import (
+	"fmt"
+
+	"weft/internal/fact"
+)
+
+var ibMTU = Check{
+	ID:    "ib.mtu",
+	Title: "InfiniBand ports use the largest MTU they can",
+	After: []string{"port.up"},
+	Judge: func(c *Case) (out []Finding) {
+		for _, pa := range c.DataPorts() {
+			if pa.Port.IB() && pa.Port.Up() {
+				out = append(out, judgeIBMTU(pa.Node, pa.Port))
+			}
+		}
+		if len(out) == 0 {
+			return skip("no InfiniBand link is up")
+		}
+		return out
+	},
+}
+
+func judgeIBMTU(n *fact.Node, p *fact.Port) Finding {
+	f := Finding{Subject: on(n, p)}
+	active, okA := p.ActiveMTU.Get()
+	limit, okM := p.MaxMTU.Get()
+	if !okA || !okM {
+		f.Status, f.Why = Unknown, "active_mtu and max_mtu were not read"
+		f.Fix = []string{install(n, "ibverbs-utils", "libibverbs-utils"), "ibv_devinfo -d " + p.Device}
+		return f
+	}
+	f.Got = fmt.Sprintf("mtu %d", active)
+	if active >= limit {
+		return f
+	}
+	// 2048 costs little and is all that older switches can; less is a mistake.
+	f.Status, f.Want = Warn, fmt.Sprint(limit)
+	if active < 2048 {
+		f.Status = Fail
+	}
+	f.Why = fmt.Sprintf("the card could send %d-byte packets, so there are %d times as many: the other end or the subnet manager allows no more", limit, limit/max(active, 1))
+	f.Fix = []string{"what the other end can do: sudo smpquery -D portinfo 0,1 | grep -i mtu",
+		"on the node of the subnet manager: echo 'Default=0x7fff, ipoib, mtu=5 : ALL=full;' | sudo tee /etc/opensm/partitions.conf && sudo systemctl restart opensm"}
+	return f
+}

@@ -1,0 +1,78 @@
+package check
+
+import (
+	"slices"
+
+	"weft/internal/fact"
+	"weft/internal/platform"
+)
+
+var portTwins = Check{
+	ID:    "port.twins",
+	Title: "Both PCIe functions of a Spark port are up and addressed",
+	After: []string{"port.up"},
+	Judge: func(c *Case) (out []Finding) {
+		sparks := false
+		for _, n := range c.Up() {
+			if pl, ok := platform.Of(n); !ok || pl.ID != platform.Spark.ID {
+				continue
+			}
+			sparks = true
+			for _, p := range c.Data(n) {
+				if !p.Soft() {
+					out = append(out, judgeTwins(c, n, p)...)
+				}
+			}
+		}
+		switch {
+		case !sparks:
+			return skip("no node is a DGX Spark")
+		case len(out) == 0:
+			return skip("no Spark port is in use")
+		}
+		return out
+	},
+}
+
+// judgeTwins judges the pair of a data port, and speaks of the twin that lacks
+// something. A pair of two data ports is judged once, by the first.
+func judgeTwins(c *Case, n *fact.Node, p *fact.Port) []Finding {
+	twin, ok := platform.Twin(n, p)
+	switch {
+	case !ok && !p.Up():
+		return nil // port.up speaks of it
+	case !ok:
+		return []Finding{{Subject: on(n, p), Status: Fail, Got: "one PCIe function", Want: "two",
+			Why: "the other function of this QSFP port is missing, and each carries only half of the bandwidth",
+			Fix: []string{"lspci -d 15b3:", "sudo modprobe -r mlx5_ib && sudo modprobe mlx5_ib"}}}
+	case slices.Contains(c.Data(n), twin) && twin.BDF < p.BDF:
+		return nil
+	case !p.Up():
+		p, twin = twin, p
+	}
+	f := Finding{Subject: on(n, twin), Got: "both up and addressed"}
+	switch {
+	case !p.Up():
+		return nil // neither is up: port.up speaks of them
+	case !twin.Up():
+		f.Status, f.Got, f.Want = Fail, downWords(twin), "ACTIVE"
+		f.Why = "its twin " + p.Name + " is up, and one function alone carries half of what the cable can"
+		f.Fix = []string{"sudo ip link set dev " + twin.Netdev + " up"}
+	case !addressed(n, p) && !addressed(n, twin):
+		f.Status, f.Got, f.Why = Skip, "", "neither twin has an address yet"
+	case !addressed(n, p) || !addressed(n, twin):
+		if addressed(n, twin) {
+			p, twin = twin, p
+			f.Subject = on(n, twin)
+		}
+		f.Status, f.Got, f.Want = Fail, "no address", "an address in a subnet of its own"
+		f.Why = "only its twin " + p.Name + " is used, so a 200 Gb/s cable gives about 100"
+		f.Fix = []string{"sudo ip address add ADDRESS/24 dev " + twin.Netdev + "   # a subnet that no other port of this node has",
+			"NCCL_IB_HCA=" + p.Device + "," + twin.Device}
+	case !slices.Contains(c.Data(n), twin):
+		f.Status, f.Got, f.Want = Warn, "not in weft.yaml", twin.Name
+		f.Why = "weft.yaml names only its twin " + p.Name + ", so half of the cable stays idle"
+		f.Fix = []string{"add port " + twin.Name + " to the node's data in weft.yaml"}
+	}
+	return []Finding{f}
+}

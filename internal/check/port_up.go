@@ -1,0 +1,84 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"weft/internal/fact"
+	"weft/internal/topo"
+)
+
+var portUp = Check{
+	ID:    "port.up",
+	Title: "Data ports are ACTIVE",
+	After: []string{"port.present"},
+	Judge: func(c *Case) (out []Finding) {
+		ports := c.DataPorts()
+		// A port that is ACTIVE has been set up by somebody.
+		master := len(smMasters(c)) > 0 || !smRead(c) && slices.ContainsFunc(ports, func(pa topo.PortAt) bool { return pa.Port.IB() && pa.Port.Up() })
+		for _, pa := range ports {
+			out = append(out, judgeUp(pa.Node, pa.Port, master))
+		}
+		if len(out) == 0 {
+			return skip("no RDMA port is in use")
+		}
+		return out
+	},
+}
+
+func judgeUp(n *fact.Node, p *fact.Port, master bool) Finding {
+	f := Finding{Subject: on(n, p), Got: p.State}
+	switch {
+	case p.Up() && (p.Phys == "" || p.Phys == "LinkUp"):
+	case p.Up():
+		f.Status, f.Got, f.Want = Warn, p.State+", "+p.Phys, "LinkUp"
+		f.Why = "the port is up, but its link is not settled: it is about to recover or to drop"
+		f.Fix = []string{"reseat the cable at both ends of " + p.Name, "weft check   # again: port.errors tells whether it drops"}
+	case p.State == "":
+		f.Status, f.Why = Unknown, "the state of the port was not read"
+	case p.IB() && (p.State == "INIT" || p.State == "ARMED"):
+		f.Status, f.Want = Fail, "ACTIVE"
+		f.Why, f.Fix = waitsForSM(n, p, master)
+	default:
+		f.Status, f.Got, f.Want = Fail, downWords(p), "ACTIVE"
+		f.Why = "nothing is at the other end of the cable, or the port is switched off"
+		f.Fix = downFix(p)
+	}
+	return f
+}
+
+// waitsForSM is the why and the fix of a port with a link and without a LID. The
+// link is fine: only a subnet manager can take it further.
+func waitsForSM(n *fact.Node, p *fact.Port, master bool) (string, []string) {
+	switch {
+	case p.Driver == "hfi1":
+		return "the link is there, but no fabric manager has set it up, so nothing routes",
+			[]string{"on one node only: " + install(n, "opa-fm", "opa-fm") + " && sudo systemctl enable --now opafm"}
+	case master:
+		return "the link is there and a subnet manager runs, but it has not set this port up",
+			[]string{"on the node of the subnet manager: sudo systemctl restart opensm", "sudo tail /var/log/opensm.log"}
+	}
+	return "the link is there, but no subnet manager has given the port a LID, so nothing routes",
+		[]string{"on one node only: " + install(n, "opensm", "opensm") + " && sudo systemctl enable --now opensm"}
+}
+
+func downWords(p *fact.Port) string {
+	if p.Phys == "" {
+		return p.State
+	}
+	return p.State + ", " + p.Phys
+}
+
+func downFix(p *fact.Port) []string {
+	var fix []string
+	if p.Netdev != "" {
+		fix = append(fix, "sudo ip link set dev "+p.Netdev+" up")
+	}
+	switch {
+	case p.Soft():
+		return append(fix, "rdma link show")
+	case p.IB() && p.Phys == "Disabled":
+		fix = append(fix, fmt.Sprintf("sudo ibportstate -C %s -P %d -D 0 %d enable", p.Device, p.Num, p.Num))
+	}
+	return append(fix, "reseat the cable at both ends, then try another cable and the other port of the card")
+}
