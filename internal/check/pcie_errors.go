@@ -14,7 +14,7 @@ var pcieErrors = Check{
 	Judge: func(c *Case) (out []Finding) {
 		before := earlierNodes(c)
 		for _, k := range c.cards() {
-			if f, counted := judgeErrors(k, before[k.node.Name], c.Since); counted {
+			if f, counted := judgePCIeErrors(k, before[k.node.Name], c.Since); counted {
 				out = append(out, f)
 			}
 		}
@@ -30,10 +30,10 @@ var pcieErrors = Check{
 // error, so 8 GT/s x4 may show one every half minute.
 const aerBits = 1e-12
 
-// judgeErrors returns the worst of what the devices on a card's path tell; counted
+// judgePCIeErrors returns the worst of what the devices on a card's path tell; counted
 // is false where none of them counts. The counters are open to every user, so a
 // device without them has none.
-func judgeErrors(k card, before *fact.Node, since time.Duration) (f Finding, counted bool) {
+func judgePCIeErrors(k card, before *fact.Node, since time.Duration) (f Finding, counted bool) {
 	subject := on(k.node, k.port)
 	if k.dev == nil {
 		return Finding{Subject: subject, Status: Unknown, Why: "PCI device " + k.port.BDF + " was not read"}, true
