@@ -55,6 +55,11 @@ func Node(ctx context.Context, run *exec.Runner, t exec.Target, readers []format
 		settle(readers, d)
 		return d, context.Cause(ctx)
 	}
+	return byScript(ctx, run, t, readers)
+}
+
+// byScript asks a node through a shell.
+func byScript(ctx context.Context, run *exec.Runner, t exec.Target, readers []format.Reader) (*dump.Node, error) {
 	nonce := rand.Text()
 	a := newAnswers(t.Name, nonce)
 	start := time.Now()

@@ -5,8 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
+	osexec "os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"weft/internal/dump"
+	"weft/internal/exec"
 	"weft/internal/format"
 )
 
@@ -75,15 +77,12 @@ func local(ctx context.Context, name string, readers []format.Reader) *dump.Node
 	files := dump.NewNode(name)
 	for _, r := range readers {
 		for _, f := range r.Files {
-			readFiles(ctx, files, f, root)
+			readFiles(ctx, files, f)
 		}
 	}
 	wg.Wait()
-	for into, from := range map[*map[string]string]map[string]string{&d.Text: files.Text, &d.Gap: files.Gap} {
-		for k, v := range from {
-			(*into)[k] = v
-		}
-	}
+	maps.Copy(d.Text, files.Text)
+	maps.Copy(d.Gap, files.Gap)
 	d.Link = files.Link
 	return d
 }
@@ -109,10 +108,10 @@ func expand(c format.Cmd) []string {
 
 // runLocal runs one command with a deadline and bounded output.
 func runLocal(ctx context.Context, argv []string) (out, why string) {
-	path, err := exec.LookPath(argv[0])
+	path, err := osexec.LookPath(argv[0])
 	if err != nil {
 		for _, dir := range []string{"/usr/sbin", "/sbin", "/opt/rocm/bin"} {
-			if p, e := exec.LookPath(filepath.Join(dir, argv[0])); e == nil {
+			if p, e := osexec.LookPath(filepath.Join(dir, argv[0])); e == nil {
 				path, err = p, nil
 				break
 			}
@@ -123,17 +122,17 @@ func runLocal(ctx context.Context, argv []string) (out, why string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmdSeconds*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd := osexec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	stdout, stderr := capped{max: maxMember}, capped{max: 4096}
+	stdout, stderr := exec.Capped{Max: maxMember}, exec.Capped{Max: 4096}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
-	var exit *exec.ExitError
+	var exit *osexec.ExitError
 	switch {
-	case stdout.cut:
+	case stdout.Dropped > 0:
 		why = fmt.Sprintf("more than %d bytes: the rest was left out", maxMember)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		why = fmt.Sprintf("timed out after %d s", cmdSeconds)
@@ -148,25 +147,8 @@ func runLocal(ctx context.Context, argv []string) (out, why string) {
 	return stdout.String(), why
 }
 
-// capped keeps the first max bytes.
-type capped struct {
-	bytes.Buffer
-	max int
-	cut bool
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	if room := c.max - c.Len(); len(p) > room {
-		c.cut = true
-		c.Buffer.Write(p[:room])
-	} else {
-		c.Buffer.Write(p)
-	}
-	return len(p), nil
-}
-
 // readFiles reads one set of files of this machine into d.
-func readFiles(ctx context.Context, d *dump.Node, f format.File, root *sudo) {
+func readFiles(ctx context.Context, d *dump.Node, f format.File) {
 	if f.Root && os.Geteuid() != 0 {
 		// Rare, and a handful of files: sudo cat each would be slow and noisy in
 		// the log, so ask for weft itself to be run as root.
@@ -244,7 +226,7 @@ func readCapped(p string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("not a regular file")
 	}
-	buf := capped{max: maxMember}
+	buf := exec.Capped{Max: maxMember}
 	chunk := make([]byte, 1<<16)
 	for {
 		n, err := syscall.Read(int(file.Fd()), chunk) // one plain read: sysfs has no use for the poller
@@ -254,7 +236,7 @@ func readCapped(p string) ([]byte, error) {
 		if err != nil && err != syscall.EINTR {
 			return nil, &os.PathError{Op: "read", Path: p, Err: err}
 		}
-		if buf.cut {
+		if buf.Dropped > 0 {
 			return nil, fmt.Errorf("more than %d bytes", maxMember)
 		}
 		if n <= 0 && err == nil {

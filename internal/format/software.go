@@ -21,13 +21,16 @@ func readSoftware(d *dump.Node, n *fact.Node) {
 			}
 		}
 	}
-	for cmd, parse := range map[string]func([]byte) ([]images.Image, error){"podman images --format json": images.ParsePodman, "docker images": images.ParseDocker} {
-		text, ok := d.Cmd(cmd)
+	for _, tool := range []struct {
+		cmd   string
+		parse func([]byte) ([]images.Image, error)
+	}{{"podman images --format json", images.ParsePodman}, {"docker images", images.ParseDocker}} {
+		text, ok := d.Cmd(tool.cmd)
 		if !ok {
 			continue
 		}
 		s.ImagesRead = true
-		some, _ := parse([]byte(text))
+		some, _ := tool.parse([]byte(text))
 		for _, i := range some {
 			if i.Name != "" {
 				s.Images = append(s.Images, fact.Image{Name: i.Name + ":" + i.Tag, Digest: i.Digest})

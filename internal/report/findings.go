@@ -140,7 +140,7 @@ func (r Findings) Text(w io.Writer, o Options) error {
 		if !o.All && !loud(f.Status) {
 			continue
 		}
-		fmt.Fprintf(&b, "%s  %-*s  %s\n", paint(o.Colour, f.Status), idWidth, f.Check, wrap(f.Subjects+sentence(f.Finding), o.Width, 11+idWidth))
+		fmt.Fprintf(&b, "%s  %-*s  %s\n", paint(o.Colour, f.Status), idWidth, f.Check, wrap(clean(f.Subjects+sentence(f.Finding)), o.Width, 11+idWidth))
 		if f.Status != check.Pass && f.Status != check.Skip {
 			fixes(&b, f.Fix, 11+idWidth)
 		}
@@ -174,7 +174,7 @@ func fixes(b *strings.Builder, lines []string, indent int) {
 		if i == 0 {
 			lead = "fix: "
 		}
-		fmt.Fprintf(b, "%s%s%s\n", strings.Repeat(" ", indent), lead, l)
+		fmt.Fprintf(b, "%s%s%s\n", strings.Repeat(" ", indent), lead, clean(l))
 	}
 	if more {
 		fmt.Fprintf(b, "%s     … and more: weft check --json\n", strings.Repeat(" ", indent))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -64,6 +65,8 @@ func Table(w io.Writer, rows [][]string) error {
 	var widths []int
 	for _, r := range rows {
 		for i, cell := range r {
+			r[i] = clean(cell)
+			cell = r[i]
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -91,4 +94,15 @@ func dash(s string) string {
 		return "–"
 	}
 	return s
+}
+
+// clean neutralises what a node may have put into a text to play tricks on a
+// terminal: control characters and the ones that change writing direction.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
