@@ -44,7 +44,7 @@ func rocmKernelFix(n *fact.Node) []string {
 	const after = "   # then reboot, and use a ROCm image made for this kernel"
 	switch {
 	case n.Host.Distro == "ubuntu" && strings.HasSuffix(n.Host.Kernel, "-oem"):
-		return []string{"sudo apt update && sudo apt install linux-oem-24.04d" + after}
+		return []string{"sudo apt update && sudo apt upgrade   # brings the newest linux-oem; then reboot"}
 	case n.Host.Distro == "ubuntu":
 		return []string{"sudo apt update && sudo apt install linux-generic-hwe-" + n.Host.Version + after}
 	case n.Host.Debian():
