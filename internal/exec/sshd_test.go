@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -40,6 +41,8 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "8") // the tests mostly wait
 	code := m.Run()
 	if oneLab != nil {
 		oneLab.close()
