@@ -54,8 +54,9 @@ func gidAddr(g fact.GID) netip.Addr {
 
 // rocePorts returns the RoCE ports in use.
 func (c *Case) rocePorts() []topo.PortAt {
-	var out []topo.PortAt
-	for _, pa := range c.DataPorts() {
+	all := c.DataPorts()
+	out := make([]topo.PortAt, 0, len(all))
+	for _, pa := range all {
 		if pa.Port.RoCE() {
 			out = append(out, pa)
 		}

@@ -15,6 +15,7 @@ var roceECN = Check{
 		if why != "" {
 			return skip(why)
 		}
+		out = make([]Finding, 0, len(ports))
 		for _, pa := range ports {
 			q := &pa.Port.QoS
 			if q.ECNNP != nil || q.ECNRP != nil || ofedOnly(pa.Node, pa.Port) {

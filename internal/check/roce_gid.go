@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strconv"
 
 	"weft/internal/fact"
 	"weft/internal/topo"
@@ -16,14 +17,17 @@ var roceGID = Check{
 		if len(ports) == 0 {
 			return skip("no RoCE port is in use")
 		}
-		subnet := map[string]string{} // port name → the subnet of its peers
+		subnets := map[string]string{} // port name → the subnet of its peers
 		for _, pa := range ports {
-			if nets := topo.Subnets(pa.Node, pa.Port); len(nets) > 0 && subnet[pa.Port.Name] == "" {
-				subnet[pa.Port.Name] = nets[0].String()
+			if subnets[pa.Port.Name] == "" {
+				if nets := topo.Subnets(pa.Node, pa.Port); len(nets) > 0 {
+					subnets[pa.Port.Name] = nets[0].String()
+				}
 			}
 		}
+		out = make([]Finding, 0, len(ports))
 		for _, pa := range ports {
-			out = append(out, judgeGID(c, pa.Node, pa.Port, subnet[pa.Port.Name]))
+			out = append(out, judgeGID(c, pa.Node, pa.Port, subnets[pa.Port.Name]))
 		}
 		return out
 	},
@@ -37,7 +41,7 @@ func judgeGID(c *Case, n *fact.Node, p *fact.Port, subnet string) Finding {
 	}
 	all := V2Addrs(p)
 	if good := Routable(all); len(good) > 0 {
-		f.Got = fmt.Sprintf("GID %d is %v", good[0].Index, good[0].Addr)
+		f.Got = "GID " + strconv.Itoa(good[0].Index) + " is " + good[0].Addr.String()
 		return f
 	}
 	f.Status, f.Want = Fail, "an IPv4-mapped RoCE v2 GID"

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"weft/internal/fact"
@@ -19,6 +20,7 @@ var rocePFC = Check{
 		}
 		prio := c.Priority()
 		with := pfcUser(ports, prio)
+		out = make([]Finding, 0, len(ports))
 		for _, pa := range ports {
 			out = append(out, judgePFC(pa.Node, pa.Port, prio, bad, with))
 		}
@@ -91,7 +93,7 @@ func pfcWords(pfc []bool) string {
 	var on []string
 	for i, x := range pfc {
 		if x {
-			on = append(on, fmt.Sprint(i))
+			on = append(on, strconv.Itoa(i))
 		}
 	}
 	if len(on) == 0 {

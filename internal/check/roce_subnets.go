@@ -14,22 +14,24 @@ var roceSubnets = Check{
 	Title: "Every RoCE port has a subnet of its own on its node",
 	After: []string{"roce.gid"},
 	Judge: func(c *Case) (out []Finding) {
+		s := subnetTable{map[*fact.Netdev][]netip.Prefix{}, map[netip.Prefix]bool{}, map[netip.Addr][]topo.PortAt{}}
 		var ports []topo.PortAt
-		used := map[netip.Prefix]bool{}
-		owner := map[netip.Addr][]topo.PortAt{}
 		for _, pa := range c.DataPorts() {
 			d := pa.Node.Netdev(pa.Port.Netdev)
-			if d == nil || !(pa.Port.RoCE() || pa.Port.IWARP()) {
+			if d == nil || !pa.Port.RoCE() && !pa.Port.IWARP() {
 				continue
 			}
 			ports = append(ports, pa)
-			for _, a := range subnetAddrs(d) {
-				used[a.Masked()] = true
-				owner[a.Addr()] = append(owner[a.Addr()], pa)
+			for _, a := range s.of(d) {
+				s.used[a.Masked()] = true
+				s.owner[a.Addr()] = append(s.owner[a.Addr()], pa)
 			}
 		}
+		out = make([]Finding, 0, len(ports))
 		for _, pa := range ports {
-			out = append(out, judgeSubnets(pa, used, owner)...)
+			if f, ok := s.judge(pa); ok {
+				out = append(out, f)
+			}
 		}
 		if len(out) == 0 {
 			return skip("no RoCE port has an address")
@@ -38,16 +40,24 @@ var roceSubnets = Check{
 	},
 }
 
-func judgeSubnets(pa topo.PortAt, used map[netip.Prefix]bool, owner map[netip.Addr][]topo.PortAt) []Finding {
-	f := Finding{Subject: on(pa.Node, pa.Port)}
-	addrs := subnetAddrs(pa.Node.Netdev(pa.Port.Netdev))
+// subnetTable is what the judgement of one port needs to know of all of them.
+type subnetTable struct {
+	addrs map[*fact.Netdev][]netip.Prefix // read once
+	used  map[netip.Prefix]bool
+	owner map[netip.Addr][]topo.PortAt
+}
+
+// judge has no opinion on a port without an address: roce.gid has.
+func (s *subnetTable) judge(pa topo.PortAt) (f Finding, ok bool) {
+	f.Subject = on(pa.Node, pa.Port)
+	addrs := s.of(pa.Node.Netdev(pa.Port.Netdev))
 	for _, a := range addrs {
-		for _, other := range owner[a.Addr()] {
+		for _, other := range s.owner[a.Addr()] {
 			if other.Node != pa.Node {
 				f.Status, f.Got, f.Want = Fail, fmt.Sprintf("%v is also on %s %s", a.Addr(), other.Node.Name, other.Port.Name), "an address of its own"
 				f.Why = "both answer for it, so connections reach now one and now the other"
 				f.Fix = []string{fmt.Sprintf("sudo ip addr del %v dev %s   # on the node that should not have it; then give it a free one", a, pa.Port.Netdev)}
-				return []Finding{f}
+				return f, true
 			}
 		}
 	}
@@ -56,32 +66,34 @@ func judgeSubnets(pa topo.PortAt, used map[netip.Prefix]bool, owner map[netip.Ad
 		if d.Name == pa.Port.Netdev || d.Kind != "" && d.Kind != "bond" {
 			continue
 		}
-		for _, b := range subnetAddrs(d) {
+		for _, b := range s.of(d) {
 			for _, a := range addrs {
 				if a.Overlaps(b) {
 					f.Status, f.Got, f.Want = Fail, fmt.Sprintf("%v is also on %s", b.Masked(), d.Name), "a subnet of its own"
 					f.Why = "the kernel has two ways into one subnet and takes the same one for both ports: the other carries nothing, or answers for its neighbour"
-					f.Fix = subnetFix(a, pa.Port, used)
-					return []Finding{f}
+					f.Fix = subnetFix(a, pa.Port, s.used)
+					return f, true
 				}
 			}
 		}
 	}
-	if len(addrs) == 0 { // roce.gid says so
-		return nil
+	if len(addrs) > 0 {
+		f.Got = addrs[0].Masked().String()
 	}
-	f.Got = addrs[0].Masked().String()
-	return []Finding{f}
+	return f, len(addrs) > 0
 }
 
-// subnetAddrs returns the addresses of a netdev with their prefix, IPv6
-// link-local left out: every interface has one.
-func subnetAddrs(d *fact.Netdev) []netip.Prefix {
-	var out []netip.Prefix
-	for _, s := range d.Addrs {
-		if p, err := netip.ParsePrefix(s); err == nil && !(p.Addr().Is6() && p.Addr().IsLinkLocalUnicast()) {
-			out = append(out, p)
+// of returns the addresses of a netdev with their prefix, IPv6 link-local left
+// out: every interface has one.
+func (s *subnetTable) of(d *fact.Netdev) []netip.Prefix {
+	out, ok := s.addrs[d]
+	if !ok {
+		for _, a := range d.Addrs {
+			if p, err := netip.ParsePrefix(a); err == nil && (p.Addr().Is4() || !p.Addr().IsLinkLocalUnicast()) {
+				out = append(out, p)
+			}
 		}
+		s.addrs[d] = out
 	}
 	return out
 }

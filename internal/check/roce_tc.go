@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strconv"
 
 	"weft/internal/fact"
 )
@@ -18,6 +19,7 @@ var roceTC = Check{
 		if why != "" {
 			return skip(why)
 		}
+		out = make([]Finding, 0, len(ports))
 		for _, pa := range ports {
 			if pa.Port.TrafficClass.Known() || ofedOnly(pa.Node, pa.Port) {
 				out = append(out, judgeTC(pa.Node, pa.Port, c.TrafficClass(), bad))
@@ -33,7 +35,7 @@ var roceTC = Check{
 func judgeTC(n *fact.Node, p *fact.Port, want int, bad Status) Finding {
 	f := Finding{Subject: on(n, p)}
 	tc, ok := p.TrafficClass.Get()
-	f.Got = fmt.Sprintf("traffic class %d", tc)
+	f.Got = "traffic class " + strconv.Itoa(tc)
 	switch {
 	case !ok:
 		f.Status, f.Got, f.Why = Unknown, "", "tc/1/traffic_class of "+p.Device+" was not read; run weft as root"

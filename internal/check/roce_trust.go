@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strconv"
 
 	"weft/internal/fact"
 	"weft/internal/topo"
@@ -19,10 +20,15 @@ var roceTrust = Check{
 		if why != "" {
 			return skip(why)
 		}
-		usual, _ := Usual(ports, dscpKey)
-		for _, pa := range ports {
+		keys := make([]string, len(ports))
+		for i, pa := range ports {
+			keys[i] = dscpKey(pa.Port)
+		}
+		usual, _ := Usual(keys, func(k string) string { return k })
+		out = make([]Finding, 0, len(ports))
+		for i, pa := range ports {
 			f := judgeTrust(pa.Node, pa.Port, c.dscp(), c.Priority(), bad)
-			if f.Status == Pass && dscpKey(pa) != usual {
+			if f.Status == Pass && keys[i] != usual {
 				f.Status, f.Got, f.Want = Warn, "another DSCP map than most ports", "one map"
 				f.Why = "what is urgent at one end is ordinary at the other; CNPs and storage suffer first"
 				f.Fix = []string{"sudo dcb app show dev " + pa.Port.Netdev + " dscp-prio   # here and on a port that passes, then make them equal"}
@@ -43,7 +49,7 @@ func (c *Case) noPFC(ports []topo.PortAt) string {
 }
 
 func judgeTrust(n *fact.Node, p *fact.Port, dscp, prio int, bad Status) Finding {
-	f := Finding{Subject: on(n, p), Want: fmt.Sprintf("DSCP %d to priority %d", dscp, prio)}
+	f := Finding{Subject: on(n, p), Want: dscpWords(dscp, prio)}
 	got, mapped := p.QoS.DSCP[dscp]
 	switch {
 	case p.QoS.Trust == "":
@@ -60,7 +66,7 @@ func judgeTrust(n *fact.Node, p *fact.Port, dscp, prio int, bad Status) Finding 
 		f.Got, f.Want = f.Want, ""
 		return f
 	case mapped:
-		f.Got = fmt.Sprintf("DSCP %d to priority %d", dscp, got)
+		f.Got = dscpWords(dscp, got)
 		f.Why = "RDMA packets land in a priority that PFC does not protect"
 	default:
 		f.Got = fmt.Sprintf("DSCP %d is not mapped", dscp)
@@ -74,10 +80,14 @@ func judgeTrust(n *fact.Node, p *fact.Port, dscp, prio int, bad Status) Finding 
 	return f
 }
 
+func dscpWords(dscp, prio int) string {
+	return "DSCP " + strconv.Itoa(dscp) + " to priority " + strconv.Itoa(prio)
+}
+
 // dscpKey is a DSCP map in a form that can be compared: one byte for each DSCP.
-func dscpKey(pa topo.PortAt) string {
+func dscpKey(p *fact.Port) string {
 	var key [64]byte // DSCP has six bits (RFC 2474)
-	for dscp, prio := range pa.Port.QoS.DSCP {
+	for dscp, prio := range p.QoS.DSCP {
 		if dscp >= 0 && dscp < len(key) {
 			key[dscp] = byte(prio + 1)
 		}

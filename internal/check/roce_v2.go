@@ -15,6 +15,7 @@ var roceV2 = Check{
 		if len(ports) == 0 {
 			return skip("no RoCE port is in use")
 		}
+		out = make([]Finding, 0, len(ports))
 		for _, pa := range ports {
 			// An empty table has no version; roce.gid says so.
 			if !pa.Port.GIDsRead || len(pa.Port.GIDs) > 0 {
