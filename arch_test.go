@@ -1,0 +1,157 @@
+package weft
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layer is one package: its side and what of weft it may import.
+type layer struct {
+	name string
+	pure bool
+	may  []string
+}
+
+// layers is the architecture, in the order data flows. Nouns are pure: data in,
+// data out. Verbs and tools are edges: they touch machines and decide nothing.
+// A package may import only what stands above it and is named in its row.
+var layers = []layer{
+	{"docs", true, nil},
+	{"internal/unit", true, nil},
+	{"internal/nodeset", true, nil},
+	{"internal/spec", true, []string{"nodeset"}},
+	{"internal/dump", true, nil},
+	{"internal/fact", true, []string{"unit"}},
+	{"internal/format/*", true, []string{"unit"}}, // one foreign format each, each on its own
+	{"internal/format", true, []string{"unit", "spec", "dump", "fact", "format/*"}},
+	{"internal/topo", true, []string{"fact", "unit"}},
+	{"internal/platform", true, []string{"fact", "unit"}},
+	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit", "format/host"}},
+	{"internal/intent", true, []string{"check", "fact", "topo"}},
+	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec"}},
+	{"internal/history", true, []string{"fact"}},
+	{"internal/report", true, []string{"check", "fact", "topo", "nodeset", "unit"}},
+	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
+	{"internal/demo", true, []string{"sample", "dump"}},
+	{"internal/exec", false, nil},
+	{"internal/store", false, nil},
+	{"internal/term", false, nil},
+	{"internal/collect", false, []string{"exec", "dump", "format"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "history", "report", "demo", "exec", "store", "term", "collect"}},
+	{"cmd/weft", false, []string{"cli"}},
+}
+
+// impure are the packages that a noun may not use: they touch the machine, the
+// clock or chance.
+var impure = []string{"os", "os/exec", "os/signal", "net", "net/http", "syscall", "math/rand", "math/rand/v2", "crypto/rand"}
+
+func TestArchitecture(t *testing.T) {
+	for _, dir := range packages(t) {
+		l, ok := layerOf(dir)
+		if !ok {
+			t.Errorf("%s has no row in layers", dir)
+			continue
+		}
+		for _, file := range goFiles(t, dir) {
+			judgeFile(t, dir, l, file)
+		}
+	}
+	for _, l := range layers {
+		if matches, _ := filepath.Glob(l.name + "/*.go"); len(matches) == 0 {
+			t.Errorf("%s has a row in layers and no code", l.name)
+		}
+	}
+}
+
+func judgeFile(t *testing.T, dir string, l layer, file string) {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range f.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		if l.pure && slices.Contains(impure, path) {
+			t.Errorf("%s: a pure package imports %s", file, path)
+		}
+		if weft, ok := strings.CutPrefix(path, "weft/"); ok && !allowed(l, strings.TrimPrefix(weft, "internal/")) {
+			t.Errorf("%s: %s may not import %s", file, dir, path)
+		}
+	}
+	if b, err := os.ReadFile(file); err != nil {
+		t.Fatal(err)
+	} else if l.pure && strings.Contains(string(b), "time.Now(") {
+		t.Errorf("%s: a pure package asks for the time; make it an argument", file)
+	}
+}
+
+func allowed(l layer, name string) bool {
+	for _, may := range l.may {
+		if ok, _ := filepath.Match(may, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func layerOf(dir string) (layer, bool) {
+	for _, l := range layers {
+		if ok, _ := filepath.Match(l.name, dir); ok {
+			return l, true
+		}
+	}
+	return layer{}, false
+}
+
+// packages returns every folder with Go code that is not only a test.
+func packages(t *testing.T) []string {
+	var dirs []string
+	for _, root := range []string{"cmd", "docs", "internal"} {
+		err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+			if err == nil && e.IsDir() && len(goFiles(t, path)) > 0 {
+				dirs = append(dirs, filepath.ToSlash(path))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dirs
+}
+
+func goFiles(t *testing.T, dir string) []string {
+	files, err := filepath.Glob(dir + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
+}
+
+// TestEveryPackageSaysItsSide wants the first sentence of a package, and which side
+// it is on, in its doc comment.
+func TestEveryPackageSaysItsSide(t *testing.T) {
+	for _, dir := range packages(t) {
+		l, _ := layerOf(dir)
+		said := ""
+		for _, file := range goFiles(t, dir) {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said += f.Doc.Text()
+		}
+		want := map[bool]string{true: "Pure", false: "Edge"}[l.pure]
+		if dir == "cmd/weft" {
+			want = "Command weft"
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: the package comment does not say %q", dir, want)
+		}
+	}
+}
