@@ -10,7 +10,6 @@ import (
 var gpuContainer = Check{
 	ID:    "gpu.container",
 	Title: "Containers can reach the GPU",
-	After: []string{"gpu.seen"},
 	Judge: func(c *Case) (out []Finding) {
 		seen := map[*fact.Node]bool{}
 		for _, at := range c.gpus() {

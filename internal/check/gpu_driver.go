@@ -9,11 +9,13 @@ import (
 var gpuDriver = Check{
 	ID:    "gpu.driver",
 	Title: "Nodes with the same GPU run the same driver and runtime",
-	After: []string{"gpu.seen"},
 	Judge: func(c *Case) (out []Finding) {
 		groups := map[string][]*fact.Node{} // GPU model → nodes that have it
 		var models []string
 		for _, at := range c.gpuModels() {
+			if !at.gpu.Bound {
+				continue // gpu.seen says that nothing drives it
+			}
 			name := gpuName(at.gpu)
 			if groups[name] == nil {
 				models = append(models, name)

@@ -19,6 +19,8 @@ func TestGPUDriver(t *testing.T) {
 		{name: "the GPU's own word serves", do: func(c *Case) { c.Nodes[1].Settings.GPUDriver = "" }, want: "n2 pass: 570.86.15, CUDA 12.8"},
 		{name: "unread", do: func(c *Case) { c.Nodes[1].Settings.GPUDriver, c.Nodes[1].GPUs[0].Driver = "", "" },
 			want: "n2 unknown: no GPU driver version was read"},
+		{name: "no driver at all is gpu.seen's", do: func(c *Case) { c.Nodes[1].GPUs[0].Bound = false },
+			want: "cluster skip: no two nodes have the same GPU"},
 		{name: "different GPUs may differ", do: func(c *Case) {
 			c.Nodes[1].GPUs[0].Name, c.Nodes[1].Settings.GPUDriver = "NVIDIA GB10", "580.126.09"
 		}, want: "cluster skip: no two nodes have the same GPU"},

@@ -12,7 +12,6 @@ import (
 var ncclSymmetry = Check{
 	ID:    "nccl.symmetry",
 	Title: "Every node offers NCCL the same number of HCAs at the same rate",
-	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
 		var offers []offer
 		some := false
