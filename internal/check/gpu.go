@@ -2,8 +2,10 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"weft/internal/fact"
+	"weft/internal/platform"
 )
 
 // gpuAt is a GPU and the node it is on.
@@ -12,15 +14,27 @@ type gpuAt struct {
 	gpu  *fact.GPU
 }
 
-// gpus returns the NVIDIA and AMD GPUs of the nodes that answered; a board's
-// display chip computes nothing.
+// gpus returns the NVIDIA and AMD GPUs of the nodes that answered. What only
+// shows pictures is left out: a board's display chip, and the small GPU inside an
+// AMD processor where the node has a GPU that weft knows.
 func (c *Case) gpus() []gpuAt {
 	var out []gpuAt
 	for _, n := range c.Up() {
+		first, known := len(out), 0
 		for _, g := range n.GPUs {
-			if g.Vendor == "NVIDIA" || g.Vendor == "AMD" {
-				out = append(out, gpuAt{n, g})
+			if g.Vendor != "NVIDIA" && g.Vendor != "AMD" {
+				continue
 			}
+			out = append(out, gpuAt{n, g})
+			if _, ok := platform.GPUOf(g); ok {
+				known++
+			}
+		}
+		if known > 0 && known < len(out)-first {
+			out = append(out[:first], slices.DeleteFunc(out[first:], func(at gpuAt) bool {
+				_, ok := platform.GPUOf(at.gpu)
+				return !ok && at.gpu.Vendor == "AMD"
+			})...)
 		}
 	}
 	return out

@@ -43,6 +43,11 @@ func TestGPUSeen(t *testing.T) {
 			c.Nodes[2].Name, c.Nodes[2].GPUs = "n3", nil
 		}, want: "n3 fail: 0 GPUs, want 1: the other nodes of this product have more, so here one is off the bus or was never fitted", fix: "reseat"},
 		{name: "one of two may be meant so", do: func(c *Case) { c.Nodes[1].GPUs = nil }, want: "n1 gpu0 pass", not: "fail"},
+		{name: "the small GPU of an AMD processor", do: func(c *Case) {
+			lone(c, func(n *fact.Node, _ *fact.GPU) {
+				n.GPUs = append([]*fact.GPU{{Index: 1, Vendor: "AMD", Device: 0x164e, Arch: "gfx1036"}}, n.GPUs...)
+			})
+		}, want: "n2 gpu0 pass", not: "gpu1"},
 		{name: "a display chip is no GPU", do: func(c *Case) {
 			c.Nodes[1].GPUs = []*fact.GPU{{Vendor: "Intel"}}
 			c.Nodes[0].GPUs = nil
