@@ -65,8 +65,8 @@ func ratesOf(ports []topo.PortAt) peerRates {
 
 // usual is the fastest rate that at least half of a port's peers run at: of two
 // equal cards with different rates the slower one is the odd one.
-func (pr peerRates) usual(pa topo.PortAt) (fastest unit.Rate) {
-	for _, k := range peerKeys(pa, pr.rails) {
+func (pr peerRates) usual(keys [2]peerKey) (fastest unit.Rate) {
+	for _, k := range keys {
 		for rate, n := range pr.count[k] {
 			if n*2 >= pr.total[k] {
 				fastest = max(fastest, rate)
@@ -77,8 +77,7 @@ func (pr peerRates) usual(pa topo.PortAt) (fastest unit.Rate) {
 }
 
 // any reports whether a port has peers at all.
-func (pr peerRates) any(pa topo.PortAt) bool {
-	keys := peerKeys(pa, pr.rails)
+func (pr peerRates) any(keys [2]peerKey) bool {
 	return pr.total[keys[0]] > 1 || pr.total[keys[1]] > 1
 }
 

@@ -14,17 +14,18 @@ var portCarries = Check{
 	Judge: func(c *Case) (out []Finding) {
 		earlier := earlierNodes(c)
 		for _, n := range c.Up() {
-			siblings := map[string][]*fact.Port{} // kind of card → its ports that are up
+			var kinds []string
+			equal := map[string][]traffic{} // kind of card → its ports that are up
 			for _, p := range c.Data(n) {
-				if p.Up() && !p.Soft() {
-					k := portFamily(n, p) + p.Layer
-					siblings[k] = append(siblings[k], p)
+				if k := portFamily(n, p) + p.Layer; p.Up() && !p.Soft() {
+					if equal[k] == nil {
+						kinds = append(kinds, k)
+					}
+					equal[k] = append(equal[k], trafficOf(p, earlierPort(earlier[n.Name], p)))
 				}
 			}
-			for _, p := range c.Data(n) {
-				if ports := siblings[portFamily(n, p)+p.Layer]; p.Up() && !p.Soft() && len(ports) > 1 {
-					out = append(out, judgeCarries(n, p, ports, earlier[n.Name])...)
-				}
+			for _, k := range kinds {
+				out = append(out, judgeCarries(n, equal[k])...)
 			}
 		}
 		if len(out) == 0 {
@@ -34,77 +35,73 @@ var portCarries = Check{
 	},
 }
 
-// carriesMuch is how much the busiest sibling must have sent before silence means
+// carriesMuch is how much the busiest port must have sent before silence means
 // something: two of four ports had sent nothing at all while jobs ran on the others
 // (research/community.md item 13).
 const carriesMuch = 1 * unit.GiB
 
-// carriesSent is what a port has sent: port_xmit_data counts words of four bytes (IBTA
-// PortCounters; the kernel's Documentation/ABI/stable/sysfs-class-infiniband).
-func carriesSent(p *fact.Port) (unit.Size, bool) {
-	words, ok := p.Counters["port_xmit_data"]
-	return unit.Size(words * 4), ok
+// traffic is what a port has sent.
+type traffic struct {
+	port     *fact.Port
+	total    unit.Size // since the driver was loaded
+	growth   unit.Size // since the earlier look
+	known    bool
+	compared bool // there was an earlier look, and the counter has not begun anew
 }
 
-func judgeCarries(n *fact.Node, p *fact.Port, ports []*fact.Port, earlier *fact.Node) []Finding {
-	f := Finding{Subject: on(n, p)}
-	total, ok := carriesSent(p)
-	if !ok {
-		if len(p.Counters) > 0 {
-			return nil // the driver has no such counter
-		}
-		f.Status, f.Why = Unknown, "port_xmit_data was not read"
-		return []Finding{f}
-	}
-	growth, compared := carriesSince(p, earlierPort(earlier, p))
-	var most, mostGrowth unit.Size
-	var busiest *fact.Port
-	for _, q := range ports {
-		all, _ := carriesSent(q)
-		since, _ := carriesSince(q, earlierPort(earlier, q))
-		if since > mostGrowth {
-			mostGrowth, busiest = since, q
-		}
-		if most = max(most, all); busiest == nil && most == all {
-			busiest = q
+// trafficOf reads port_xmit_data, which counts words of four bytes (the kernel's
+// Documentation/ABI/stable/sysfs-class-infiniband).
+func trafficOf(now, before *fact.Port) traffic {
+	words, known := now.Counters["port_xmit_data"]
+	t := traffic{port: now, total: unit.Size(words * 4), known: known}
+	if before != nil {
+		then, ok := before.Counters["port_xmit_data"]
+		if t.compared = ok && known && words >= then; t.compared {
+			t.growth = unit.Size((words - then) * 4)
 		}
 	}
-	f.Want = "traffic on every data port"
-	f.Fix = []string{"name every port: NCCL_IB_HCA=" + carriesHCAs(ports), "give each port an address in a subnet of its own, and look at: ip route get PEER"}
-	switch {
-	case compared && growth == 0 && mostGrowth >= carriesMuch:
-		f.Status, f.Got = Fail, "sent nothing"
-		f.Why = fmt.Sprintf("%s sent %v in the same time, so jobs use only a part of the ports", busiest.Name, mostGrowth)
-	case total == 0 && most >= carriesMuch:
-		f.Status, f.Got = Warn, "sent nothing since the driver was loaded"
-		f.Why = fmt.Sprintf("an equal port of this node sent %v, so jobs may use only a part of the ports", most)
-	default:
-		f = Finding{Subject: f.Subject, Got: "as busy as the others"}
-		if total == 0 || compared && growth == 0 {
+	return t
+}
+
+func judgeCarries(n *fact.Node, ports []traffic) (out []Finding) {
+	if len(ports) < 2 {
+		return nil
+	}
+	most, busiest := ports[0].total, ports[0]
+	for _, t := range ports {
+		most = max(most, t.total)
+		if t.growth > busiest.growth {
+			busiest = t
+		}
+	}
+	for _, t := range ports {
+		f := Finding{Subject: on(n, t.port), Got: "as busy as the others"}
+		switch idle := t.compared && t.growth == 0; {
+		case !t.known && len(t.port.Counters) > 0:
+			continue // the driver has no such counter
+		case !t.known:
+			f.Status, f.Got, f.Why = Unknown, "", "port_xmit_data was not read"
+		case idle && busiest.growth >= carriesMuch:
+			f.Status, f.Got, f.Want, f.Fix = Fail, "sent nothing", "traffic on every data port", carriesFix(ports)
+			f.Why = fmt.Sprintf("%s sent %v in the same time, so jobs use only a part of the ports", busiest.port.Name, busiest.growth)
+		case t.total == 0 && most >= carriesMuch:
+			f.Status, f.Got, f.Want, f.Fix = Warn, "sent nothing since the driver was loaded", "traffic on every data port", carriesFix(ports)
+			f.Why = fmt.Sprintf("an equal port of this node sent %v, so jobs may use only a part of the ports", most)
+		case idle || t.total == 0:
 			f.Got = "idle like the others"
 		}
+		out = append(out, f)
 	}
-	return []Finding{f}
+	return out
 }
 
-// carriesSince is what a port has sent since the earlier look; ok is false when that
-// cannot be told, because there was none or the counter began anew.
-func carriesSince(now, before *fact.Port) (unit.Size, bool) {
-	if before == nil {
-		return 0, false
-	}
-	a, oka := carriesSent(before)
-	b, okb := carriesSent(now)
-	return b - a, oka && okb && b >= a
-}
-
-func carriesHCAs(ports []*fact.Port) string {
-	s := "="
-	for i, p := range ports {
+func carriesFix(ports []traffic) []string {
+	list := ""
+	for i, t := range ports {
 		if i > 0 {
-			s += ","
+			list += ","
 		}
-		s += fmt.Sprintf("%s:%d", p.Device, p.Num)
+		list += fmt.Sprintf("%s:%d", t.port.Device, t.port.Num)
 	}
-	return s
+	return []string{"name every port: NCCL_IB_HCA==" + list, "give each port an address in a subnet of its own, and look at: ip route get PEER"}
 }

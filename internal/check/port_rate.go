@@ -1,8 +1,6 @@
 package check
 
 import (
-	"fmt"
-
 	"weft/internal/fact"
 	"weft/internal/topo"
 	"weft/internal/unit"
@@ -37,19 +35,18 @@ func judgeRate(c *Case, pa topo.PortAt, peers peerRates) Finding {
 	}
 	f.Got = rateWords(rate, p)
 	can := rateCan(n, p)
-	f.Fix = []string{"swap the cable with one that works at full rate", "look whether the switch port is forced to " + rate.String()}
-	switch usual := peers.usual(pa); {
+	keys := peerKeys(pa, peers.rails)
+	switch usual := peers.usual(keys); {
 	case rate < usual:
 		f.Status, f.Want = Fail, usual.String()
 		f.Why = "ports like this one run faster: a bad cable, too long a DAC, or a switch port forced low"
-	case can == 0 && !peers.any(pa):
-		f.Status, f.Fix = Skip, nil
+		f.Fix = rateFix(rate)
+	case can == 0 && !peers.any(keys):
+		f.Status = Skip
 		f.Why = "no equal port to compare with, and the card does not tell what it can do"
 	case rate >= can:
-		f.Fix = nil
 	case peers.limit(pa) == rate:
 		f.Got += ", all that the other end can do"
-		f.Fix = nil
 	case c.Want.Data.Switch == "none":
 		f.Status, f.Want = Fail, can.String()
 		f.Why = "both cards can do more, so the cable holds them back"
@@ -57,13 +54,18 @@ func judgeRate(c *Case, pa topo.PortAt, peers peerRates) Finding {
 	default:
 		f.Status, f.Want = Warn, can.String()
 		f.Why = "the card can do more: the cable, the switch port or the other end is made for less"
+		f.Fix = rateFix(rate)
 	}
 	return f
 }
 
+func rateFix(rate unit.Rate) []string {
+	return []string{"swap the cable with one that works at full rate", "look whether the switch port is forced to " + rate.String()}
+}
+
 func rateWords(rate unit.Rate, p *fact.Port) string {
 	if p.IB() && p.Width != "" && p.Speed != "" {
-		return fmt.Sprintf("%v (%s %s)", rate, p.Width, p.Speed)
+		return rate.String() + " (" + p.Width + " " + p.Speed + ")"
 	}
 	return rate.String()
 }
