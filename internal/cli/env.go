@@ -26,45 +26,52 @@ sourced on the node it is for.`,
 			if err != nil {
 				return err
 			}
-			type nodeEnv struct {
-				Node string    `json:"node"`
-				Vars []job.Var `json:"vars"`
-			}
-			var all []nodeEnv
-			for _, n := range l.kase.Nodes {
-				if node != "" && n.Name != node {
-					continue
-				}
-				if n.Down != "" {
-					a.code = exitIncomplete
-				}
-				all = append(all, nodeEnv{n.Name, job.Env(l.kase, n)})
-			}
-			if len(all) == 0 {
-				return fail("weft show nodes", "--node %s: no such node", node)
-			}
-			if a.json || a.jsonl {
-				return report.JSON(a.out, "env", map[string]any{"nodes": all})
-			}
-			var b strings.Builder
-			for i, e := range all {
-				if i > 0 {
-					b.WriteString("\n")
-				}
-				fmt.Fprintf(&b, "# %s\n", e.Node)
-				if len(e.Vars) == 0 {
-					b.WriteString("# nothing is known of this node\n")
-				}
-				for _, v := range e.Vars {
-					fmt.Fprintf(&b, "# %s\nexport %s=%s\n", v.Why, v.Name, shellWord(v.Value))
-				}
-			}
-			_, err = a.out.Write([]byte(b.String()))
-			return err
+			return a.writeEnv(l, node)
 		},
 	}
 	cmd.Flags().StringVar(&node, "node", "", "only this node")
 	return cmd
+}
+
+// nodeEnv is the environment of one node.
+type nodeEnv struct {
+	Node string    `json:"node"`
+	Vars []job.Var `json:"vars"`
+}
+
+// writeEnv writes the environment of the named node, or of all.
+func (a *app) writeEnv(l *look, node string) error {
+	var all []nodeEnv
+	for _, n := range l.kase.Nodes {
+		if node != "" && n.Name != node {
+			continue
+		}
+		if n.Down != "" {
+			a.code = exitIncomplete
+		}
+		all = append(all, nodeEnv{n.Name, job.Env(l.kase, n)})
+	}
+	if len(all) == 0 {
+		return fail("weft show nodes", "--node %s: no such node", node)
+	}
+	if a.json || a.jsonl {
+		return report.JSON(a.out, "env", map[string]any{"nodes": all})
+	}
+	var b strings.Builder
+	for i, e := range all {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "# %s\n", e.Node)
+		if len(e.Vars) == 0 {
+			b.WriteString("# nothing is known of this node\n")
+		}
+		for _, v := range e.Vars {
+			fmt.Fprintf(&b, "# %s\nexport %s=%s\n", v.Why, v.Name, shellWord(v.Value))
+		}
+	}
+	_, err := a.out.Write([]byte(b.String()))
+	return err
 }
 
 // shellWord quotes a value when the shell would not take it as it is.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -57,4 +58,11 @@ func (a *app) listChecks() error {
 	}
 	_, err := fmt.Fprintf(a.out, "\n%d checks\nnext:\n    weft explain %s\n", len(items), items[0].ID)
 	return err
+}
+
+// explainShort prints the page up to its fix: the demo shows that there is one.
+func (a *app) explainShort(id string) {
+	page, _ := docs.Checks.ReadFile("checks/" + id + ".md")
+	before, _, _ := strings.Cut(string(page), "\n## Fix")
+	fmt.Fprintf(a.out, "%s\n[… and how to mend it, for Debian, Ubuntu, Fedora and RHEL]\n", strings.TrimSpace(before))
 }
