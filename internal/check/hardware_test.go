@@ -70,6 +70,29 @@ func spark(n *fact.Node, link fact.Link) {
 	}
 }
 
+var nodeAndPCIe = []Check{nodeRead, nodeClock, nodeKernel, nodeNames, nodeFirewall, nodePackages, nodeModules, nodeOFED, nodeDevices,
+	nodeMemlock, nodeIOMMU, nodeASPM, nodeACS, nodeGTT, pcieDesign, pciePath, pcieMRRS, pcieNUMA, pcieErrors}
+
+// Nothing was read but that there is a port, a GPU, a peer: then nothing passes.
+func TestUnreadNodesDoNotPass(t *testing.T) {
+	c := &Case{}
+	for i, name := range []string{"n1", "n2"} {
+		c.Nodes = append(c.Nodes, &fact.Node{Name: name,
+			Ports: []*fact.Port{{Name: "mlx5_0/1", Device: "mlx5_0", Num: 1, BDF: "0000:19:00.0", Netdev: "eth0"}},
+			GPUs:  []*fact.GPU{{BDF: "0000:c4:00.0", Vendor: "AMD", Arch: "gfx1151"}},
+			Peers: []fact.Peer{{Node: []string{"n2", "n1"}[i]}},
+		})
+	}
+	for _, f := range Run(nodeAndPCIe, c) {
+		if f.Status != Unknown && f.Status != Skip && f.Check != "node.read" {
+			t.Errorf("%s: %s", f.Check, line(f))
+		}
+		if f.Status == Skip && f.Check != "pcie.design" {
+			t.Errorf("%s is not judged: %s", f.Check, line(f))
+		}
+	}
+}
+
 // A large cluster must not take long: nothing here may search all nodes per node.
 func BenchmarkNodeAndPCIe(b *testing.B) {
 	c := &Case{}
@@ -77,16 +100,15 @@ func BenchmarkNodeAndPCIe(b *testing.B) {
 		n := goodNode(1)
 		n.Name = fmt.Sprintf("n%05d", i)
 		for j := range 7 {
-			p := *n.Ports[0]
-			p.Name, p.Device = fmt.Sprintf("mlx5_%d/1", j+2), fmt.Sprintf("mlx5_%d", j+2)
-			n.Ports = append(n.Ports, &p)
+			p, d := *n.Ports[0], *n.At(n.Ports[0].BDF)
+			p.Name, p.Device, p.BDF = fmt.Sprintf("mlx5_%d/1", j+2), fmt.Sprintf("mlx5_%d", j+2), fmt.Sprintf("0000:2%d:00.0", j)
+			d.BDF = p.BDF
+			n.Ports, n.PCI = append(n.Ports, &p), append(n.PCI, &d)
 		}
 		n.Peers = nil
 		c.Nodes = append(c.Nodes, n)
 	}
-	checks := []Check{nodeRead, nodeClock, nodeKernel, nodeNames, nodeFirewall, nodePackages, nodeModules, nodeOFED, nodeDevices,
-		nodeMemlock, nodeIOMMU, nodeASPM, nodeACS, nodeGTT, pcieDesign, pciePath, pcieMRRS, pcieNUMA, pcieErrors}
 	for b.Loop() {
-		Run(checks, c)
+		Run(nodeAndPCIe, c)
 	}
 }

@@ -13,7 +13,9 @@ var nodeACS = Check{
 	Title: "ACS does not redirect traffic between GPU and NIC",
 	Judge: func(c *Case) (out []Finding) {
 		for _, k := range c.cards() {
-			if bridges := acsBetween(k); len(bridges) > 0 {
+			if bridges, gap := acsBetween(k); gap != "" {
+				out = append(out, Finding{Subject: on(k.node, k.port), Status: Unknown, Why: "PCI device " + gap + " was not read"})
+			} else if len(bridges) > 0 {
 				out = append(out, judgeACS(k, bridges))
 			}
 		}
@@ -26,14 +28,16 @@ var nodeACS = Check{
 
 // acsBetween returns the bridges through which the card and the GPUs that share a
 // switch with it reach each other. Where they meet only at the host bridge, traffic
-// goes through the CPU with or without ACS.
-func acsBetween(k card) (bridges []*fact.PCI) {
-	if k.dev == nil {
-		return nil
-	}
-	up := topo.Path(k.node, k.dev.BDF)
+// goes through the CPU with or without ACS. gap is a device that was not read.
+func acsBetween(k card) (bridges []*fact.PCI, gap string) {
 	for _, g := range k.node.GPUs {
-		down := topo.Path(k.node, g.BDF)
+		if k.dev == nil {
+			return nil, k.port.BDF
+		}
+		up, down := topo.Path(k.node, k.dev.BDF), topo.Path(k.node, g.BDF)
+		if len(down) == 0 {
+			return nil, g.BDF
+		}
 		i := slices.IndexFunc(up, func(d *fact.PCI) bool { return slices.Contains(down, d) })
 		if i < 1 {
 			continue
@@ -49,7 +53,7 @@ func acsBetween(k card) (bridges []*fact.PCI) {
 			}
 		}
 	}
-	return bridges
+	return bridges, ""
 }
 
 func judgeACS(k card, bridges []*fact.PCI) Finding {

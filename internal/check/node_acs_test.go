@@ -24,6 +24,8 @@ func TestNodeACS(t *testing.T) {
 				n.At("0000:18:01.0").Up = ""
 			}
 		}, want: "cluster skip: no GPU shares a PCIe switch with a data port, so there is no shortcut for ACS to close"},
+		{name: "the GPU was not read", do: func(c *Case) { c.Nodes[1].PCI = c.Nodes[1].PCI[:6] }, want: "n2 mlx5_0/1 unknown: PCI device 0000:1a:00.0 was not read"},
+		{name: "the NIC was not read", do: func(c *Case) { c.Nodes[1].PCI = nil }, want: "n2 mlx5_0/1 unknown: PCI device 0000:19:00.0 was not read"},
 		{name: "no GPU", do: func(c *Case) { c.Nodes[0].GPUs, c.Nodes[1].GPUs = nil, nil },
 			want: "cluster skip: no GPU shares a PCIe switch with a data port, so there is no shortcut for ACS to close"},
 	})

@@ -28,10 +28,16 @@ func judgeASPM(k card) Finding {
 		return f
 	}
 	var asleep, states, unread []string
+	links := false
 	for _, d := range topo.Path(k.node, k.dev.BDF) {
+		// Every user may read a link's width. A device without one has no link, and
+		// no ASPM.
+		link := d.Max.Width > 0 || d.Cur.Width > 0
+		links = links || link
 		switch state, ok := d.ASPM.Get(); {
-		case !ok:
+		case !ok && link:
 			unread = append(unread, d.BDF)
+		case !ok:
 		case state != "off":
 			asleep = append(asleep, d.BDF)
 			states = append(states, state)
@@ -46,6 +52,8 @@ func judgeASPM(k card) Finding {
 			"echo performance | sudo tee /sys/module/pcie_aspm/parameters/policy   # until the next boot; or in the BIOS: ASPM disabled",
 			bootArg(k.node, "pcie_aspm.policy=performance"),
 		}
+	case !links:
+		f.Status, f.Why = Unknown, "no PCIe link was read on the path of "+k.dev.BDF
 	case len(unread) > 0:
 		f.Status, f.Why = Unknown, "link control was not read at "+strings.Join(unread, ", ")
 		f.Fix = []string{"sudo lspci -vv -s " + k.dev.BDF + " | grep LnkCtl:   # root only"}

@@ -42,7 +42,8 @@ var packagesNeeded = []struct {
 
 func judgePackages(n *fact.Node) Finding {
 	f := Finding{Subject: node(n)}
-	if !n.Settings.PackagesRead {
+	// A machine without a single one of them is one whose packages have other names.
+	if !n.Settings.PackagesRead || len(n.Settings.Packages) == 0 {
 		f.Status, f.Why = Unknown, "the list of packages was not read"
 		return f
 	}

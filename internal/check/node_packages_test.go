@@ -34,6 +34,7 @@ func TestNodePackages(t *testing.T) {
 			want: "n2 fail: missing ibverbs-providers, ethtool" + noLib},
 		{name: "Fedora has its own names", do: fedora, fix: "sudo dnf install perftest", want: "n2 warn: missing perftest" + noTool},
 		{name: "unread", do: func(c *Case) { c.Nodes[1].Settings.PackagesRead = false }, want: "n2 unknown: the list of packages was not read"},
+		{name: "neither apt nor dnf", do: func(c *Case) { c.Nodes[1].Settings.Packages = map[string]string{} }, want: "n2 unknown: the list of packages was not read"},
 		{name: "no RDMA", do: func(c *Case) {
 			for _, n := range c.Nodes {
 				n.Ports, n.PCI = nil, []*fact.PCI{{BDF: "0000:00:1f.6", Vendor: 0x8086, Device: 0x15fb}}

@@ -33,7 +33,7 @@ func judgeRead(c *Case, n *fact.Node) Finding {
 		f.Fix = []string{"ssh " + target + " true   # once this works by itself, so does weft check"}
 		return f
 	}
-	barred, broken := readGaps(n.Gaps)
+	barred, broken := readGaps(n)
 	switch {
 	case len(broken) > 0:
 		var parts []string

@@ -10,10 +10,14 @@ import (
 
 // readGaps sorts the gaps that matter: what only root may read, and what could not
 // be read for another reason, by reason.
-func readGaps(gaps []fact.Gap) (barred []string, broken map[string][]string) {
+func readGaps(n *fact.Node) (barred []string, broken map[string][]string) {
 	broken = map[string][]string{}
-	for _, g := range gaps {
+	ib := slices.ContainsFunc(n.Ports, (*fact.Port).IB)
+	for _, g := range n.Gaps {
 		what, why := readNeed(g.Path), strings.ToLower(g.Why)
+		if what == "InfiniBand fabric" && !ib {
+			continue // its tools have nothing to ask
+		}
 		says := func(part string) bool { return strings.Contains(why, part) }
 		switch {
 		case what == "" || slices.ContainsFunc(readAbsent, says):
@@ -38,16 +42,16 @@ var readBarred = []string{"permission", "not permitted", "root", "superuser", "a
 // gap elsewhere changes no verdict and is not worth a warning.
 var readNeeds = []struct{ what, files, cmds string }{
 	{"GPUs", "/sys/class/drm /sys/class/kfd /proc/driver/nvidia", "nvidia-smi rocm-smi amd-smi rocminfo"},
-	{"RDMA ports", "/sys/class/infiniband /dev/infiniband /sys/kernel/config/rdma_cm", "rdma ibv_devinfo ibstat show_gids"},
-	{"network interfaces", "/sys/class/net", "ip devlink getent"},
+	{"RDMA ports", "/sys/class/infiniband /dev/infiniband /sys/kernel/config/rdma_cm", "rdma ibv_devinfo ibstat show_gids ls"},
+	{"network interfaces", "/sys/class/net", "ip devlink getent ping"},
 	{"NIC settings", "", "ethtool dcb mlnx_qos"},
 	{"PCIe registers", "/sys/bus/pci /sys/devices/pci /sys/kernel/iommu_groups", "lspci setpci"},
 	{"firewall", "", "nft iptables ufw firewall-cmd"},
 	{"kernel log", "/dev/kmsg", "dmesg journalctl"},
-	{"kernel and limits", "/proc/ /sys/module /etc/security /etc/modules", "modinfo dkms uname"},
-	{"packages and services", "", "dpkg-query rpm systemctl"},
+	{"kernel and limits", "/proc/ /sys/module /etc/security /etc/modules /etc/modprobe.d /etc/os-release", "modinfo dkms uname id"},
+	{"packages and services", "", "packages dpkg-query rpm systemctl"},
 	{"InfiniBand fabric", "", "ibnetdiscover iblinkinfo ibqueryerrors saquery sminfo"},
-	{"containers", "", "docker podman"},
+	{"NCCL and containers", "", "nccl container docker podman cdi"},
 }
 
 // readNeed returns what a gap is about, "" when no check needs it.

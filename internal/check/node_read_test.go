@@ -29,7 +29,7 @@ func TestNodeRead(t *testing.T) {
 				gaps(c, fact.Gap{Path: "$ nvidia-smi -q -x", Why: "took longer than 20 s"}, fact.Gap{Path: "$ /usr/bin/docker images", Why: "took longer than 20 s"},
 					fact.Gap{Path: "/sys/class/infiniband/mlx5_0/ports/1/rate", Why: "line 1: no rate"}, fact.Gap{Path: "$ dmesg", Why: "needs root"})
 			},
-			want: "n2 unknown: not read: GPUs, containers (took longer than 20 s), RDMA ports (line 1: no rate), kernel log (root only): the checks that need it cannot answer"},
+			want: "n2 unknown: not read: GPUs, NCCL and containers (took longer than 20 s), RDMA ports (line 1: no rate), kernel log (root only): the checks that need it cannot answer"},
 		{name: "what is absent is no gap", do: func(c *Case) {
 			gaps(c, fact.Gap{Path: "$ rocm-smi", Why: "rocm-smi: not installed"}, fact.Gap{Path: "/sys/class/net/eth3/speed", Why: "Invalid argument"},
 				fact.Gap{Path: "/sys/class/infiniband/rxe0/ports/1/counters", Why: "no such file or directory"})
@@ -38,6 +38,12 @@ func TestNodeRead(t *testing.T) {
 			gaps(c, fact.Gap{Path: "$ mokutil --sb-state", Why: "permission denied"}, fact.Gap{Path: "/var/log/boot.log", Why: "permission denied"})
 		},
 			want: "n2 pass"},
+		{name: "fabric tools have nothing to ask without InfiniBand", do: func(c *Case) { gaps(c, fact.Gap{Path: "$ ibnetdiscover", Why: "exit status 1: can't open UMAD port"}) }, want: "n2 pass"},
+		{name: "and with it they have", do: func(c *Case) {
+			*c = *goodIB()
+			gaps(c, fact.Gap{Path: "$ ibnetdiscover", Why: "exit status 1: can't open UMAD port"})
+		},
+			want: "n2 unknown: not read: InfiniBand fabric (exit status 1: can't open UMAD port): the checks that need it cannot answer"},
 		{name: "no nodes", do: func(c *Case) { c.Nodes = nil }, want: "cluster skip: there are no nodes"},
 	})
 }
