@@ -40,8 +40,11 @@ func ibMAC(guid string) string {
 	return "80:00:02:08:fe:80:00:00:00:00:00:00:" + strings.Join(pairs, ":")
 }
 
-// plusOne is a port's GUID: the node's, and one more for each port.
-func plusOne(guid string, port int) string {
+// portGUID is a port's GUID: mlx5 repeats the node's, mlx4 counts on from it.
+func portGUID(driver, guid string, port int) string {
+	if driver == "mlx5_core" {
+		return guid
+	}
 	v, _ := strconv.ParseUint(strings.ReplaceAll(guid, ":", ""), 16, 64)
 	s := fmt.Sprintf("%016x", v+uint64(port))
 	return s[:4] + ":" + s[4:8] + ":" + s[8:12] + ":" + s[12:]

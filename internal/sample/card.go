@@ -30,14 +30,21 @@ var (
 		[]string{"25000baseCR/Full", "50000baseCR2/Full", "100000baseCR4/Full"}, []string{"ice", "irdma"}}
 )
 
-// Plug puts a card's function below a bridge: a PCI function, an RDMA device and a
-// network interface that is up, at a rate in Gb/s. Without link modes the card runs
-// InfiniBand, in the given generation, with IPoIB in datagram mode.
-func (m *Machine) Plug(card Card, bdf, up, device, netdev string, gbps int) *RDMA {
+// AddFunction puts a card's PCI function below a bridge and nothing more: a card
+// that the RDMA stack does not know.
+func (m *Machine) AddFunction(card Card, bdf, up string) *PCI {
 	p := m.plug(&PCI{BDF: bdf, Vendor: card.Vendor, Device: card.Device, Class: card.Class, Driver: card.Driver, Max: card.Max, MaxRead: 512}, up)
 	if card.Vendor == 0x15b3 {
 		p.MaxRead = 4096
 	}
+	return p
+}
+
+// Plug puts a card's function below a bridge: a PCI function, an RDMA device and a
+// network interface that is up, at a rate in Gb/s. Without link modes the card runs
+// InfiniBand, in the given generation, with IPoIB in datagram mode.
+func (m *Machine) Plug(card Card, bdf, up, device, netdev string, gbps int) *RDMA {
+	m.AddFunction(card, bdf, up)
 	mac := m.mac(len(m.RDMA) + 1)
 	d := &RDMA{Name: device, BDF: bdf, Card: card, GUID: guidOf(mac)}
 	port := &Port{Layer: "Ethernet", State: Active, Phys: LinkUp, Rate: etherRate(gbps), Netdev: netdev, Sent: 41_000_000_000 + uint64(m.ID)*1000 + uint64(len(m.RDMA))}

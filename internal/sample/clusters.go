@@ -7,7 +7,7 @@ import (
 )
 
 // vllm is the image that every node of a cluster has.
-var vllm = Image{"docker.io/vllm/vllm-openai", "v0.11.0", "sha256:6f5a3c0e9d1b24876f5a3c0e9d1b24876f5a3c0e9d1b24876f5a3c0e9d1b2487"}
+var vllm = Image{"vllm/vllm-openai", "v0.11.0", "sha256:6f5a3c0e9d1b24876f5a3c0e9d1b24876f5a3c0e9d1b24876f5a3c0e9d1b2487"}
 
 // RoCE returns healthy servers behind a lossless switch: two sockets, each with a
 // ConnectX-6 of 200 Gb/s and two A100, Ubuntu 22.04 and OFED. The interfaces are in
@@ -73,7 +73,7 @@ func InfiniBand(name string, n int) *Cluster {
 func Strix(name string, n int) *Cluster {
 	c := &Cluster{Want: spec.Spec{Purpose: "inference", Data: spec.Data{Layer: "roce", MTU: 9000, Switch: "plain"}}}
 	for i := 1; i <= n; i++ {
-		m := strix(fmt.Sprintf("%s%d", name, i), i)
+		m := Halo(fmt.Sprintf("%s%d", name, i), i)
 		d := m.Plug(E810, "0000:c2:00.0", m.Root("0000:00:02.1", 0, Link{16, 4}), "rocep194s0", "enp194s0np0", 100)
 		m.Netdev(d.Ports[0].Netdev).Addrs = []string{fmt.Sprintf("192.168.100.%d/24", i)}
 		m.Firewalld("enp194s0np0")
@@ -82,8 +82,8 @@ func Strix(name string, n int) *Cluster {
 	return c
 }
 
-// strix is a Strix Halo machine without a card.
-func strix(name string, id int) *Machine {
+// Halo is a Strix Halo machine without a card.
+func Halo(name string, id int) *Machine {
 	m := New(name, id)
 	m.OS, m.Kernel, m.MemoryGiB = Fedora43, "6.19.7-200.fc43.x86_64", 124
 	m.DMI = DMI{"Micro Computer (HK) Tech Limited", "MS-S1 MAX", "SHWSA", "1.05", "12/05/2025"}

@@ -32,6 +32,9 @@ type SM struct {
 
 func (h Host) rdma() *RDMA { return h.Machine.Device(h.Device) }
 
+// guid is that of the card's first port.
+func (h Host) guid() string { return portGUID(h.rdma().Card.Driver, h.rdma().GUID, 1) }
+
 // node is the description the kernel gives a card: host name and device.
 func (h Host) node() string { return h.Machine.Name + " " + h.Device }
 
@@ -42,7 +45,7 @@ func (f *Fabric) write(w writer) {
 	var info, records strings.Builder
 	for _, sm := range f.SMs {
 		h := f.Hosts[sm.Host]
-		lid, guid := h.rdma().Ports[0].LID, hexGUID(plusOne(h.rdma().GUID, 1))
+		lid, guid := h.rdma().Ports[0].LID, hexGUID(h.guid())
 		fmt.Fprintf(&records, "SMInfoRecord dump:\n\t\tRID\n\t\tLID...................%d\n\t\tSMInfo dump:\n\t\tGUID..................%s\n\t\tSM_Key................0x0000000000000000\n\t\tActCount..............8812\n\t\tPriority..............%d\n\t\tSMState...............%d\n", lid, guid, sm.Priority, sm.State)
 		if info.Len() == 0 {
 			fmt.Fprintf(&info, "sminfo: sm lid %d sm guid %s, activity count 8812 priority %d state %d SMINFO_MASTER\n", lid, guid, sm.Priority, sm.State)
@@ -57,13 +60,13 @@ func (f *Fabric) write(w writer) {
 func (f *Fabric) netdiscover() string {
 	var b strings.Builder
 	first := f.Hosts[0].rdma()
-	fmt.Fprintf(&b, "#\n# Topology file: generated on %s\n#\n# Initiated from node %s port %s\n", Now.Format("Mon Jan  2 15:04:05 2006"), hexGUID(first.GUID)[2:], hexGUID(plusOne(first.GUID, 1))[2:])
+	fmt.Fprintf(&b, "#\n# Topology file: generated on %s\n#\n# Initiated from node %s port %s\n", Now.Format("Mon Jan  2 15:04:05 2006"), hexGUID(first.GUID)[2:], hexGUID(f.Hosts[0].guid())[2:])
 	sw := hexGUID(f.GUID)
 	if f.Switch != "" {
 		fmt.Fprintf(&b, "\nvendid=0x2c9\ndevid=0xbd36\nsysimgguid=%s\nswitchguid=%s(%s)\nSwitch\t%d \"S-%s\"\t\t# \"%s\" base port 0 lid %d lmc 0\n", sw, sw, sw[2:], f.Ports, sw[2:], f.Switch, f.LID)
 		for i, h := range f.Hosts {
 			d := h.rdma()
-			fmt.Fprintf(&b, "[%d]\t\"H-%s\"[1](%s) \t\t# \"%s\" lid %d %s\n", i+1, hexGUID(d.GUID)[2:], hexGUID(plusOne(d.GUID, 1))[2:], h.node(), d.Ports[0].LID, h.Link)
+			fmt.Fprintf(&b, "[%d]\t\"H-%s\"[1](%s) \t\t# \"%s\" lid %d %s\n", i+1, hexGUID(d.GUID)[2:], hexGUID(h.guid())[2:], h.node(), d.Ports[0].LID, h.Link)
 		}
 	}
 	for i, h := range f.Hosts {
@@ -75,7 +78,7 @@ func (f *Fabric) netdiscover() string {
 			other := f.Hosts[(i+1)%len(f.Hosts)]
 			there, port, name, lid = "H-"+hexGUID(other.rdma().GUID)[2:], 1, other.node(), other.rdma().Ports[0].LID
 		}
-		fmt.Fprintf(&b, "[1](%s) \t\"%s\"[%d]\t\t# lid %d lmc 0 \"%s\" lid %d %s\n", hexGUID(plusOne(d.GUID, 1))[2:], there, port, d.Ports[0].LID, name, lid, h.Link)
+		fmt.Fprintf(&b, "[1](%s) \t\"%s\"[%d]\t\t# lid %d lmc 0 \"%s\" lid %d %s\n", hexGUID(h.guid())[2:], there, port, d.Ports[0].LID, name, lid, h.Link)
 	}
 	return b.String()
 }
@@ -92,10 +95,10 @@ func (f *Fabric) linkinfo() string {
 	}
 	for i, h := range f.Hosts {
 		d := h.rdma()
-		here, lid := plusOne(d.GUID, 1), d.Ports[0].LID
+		here, lid := h.guid(), d.Ports[0].LID
 		if f.Switch == "" {
 			other := f.Hosts[(i+1)%len(f.Hosts)]
-			line(here, h.node(), lid, 1, h, plusOne(other.rdma().GUID, 1), other.node(), other.rdma().Ports[0].LID, 1)
+			line(here, h.node(), lid, 1, h, other.guid(), other.node(), other.rdma().Ports[0].LID, 1)
 			continue
 		}
 		line(here, h.node(), lid, 1, h, f.GUID, f.Switch, f.LID, i+1)

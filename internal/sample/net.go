@@ -73,7 +73,7 @@ func (m *Machine) hwaddr(d *Netdev) string {
 	if d.IPoIB == "" {
 		return d.MAC
 	}
-	return ibMAC(plusOne(guidOf(d.MAC), d.Port+1))
+	return ibMAC(portGUID(d.Driver, guidOf(d.MAC), d.Port+1))
 }
 
 func (d *Netdev) settings() string {

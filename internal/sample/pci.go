@@ -3,6 +3,7 @@ package sample
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Link is the speed and width of a PCIe link.
@@ -44,6 +45,11 @@ func (m *Machine) At(bdf string) *PCI {
 		}
 	}
 	return nil
+}
+
+// Remove takes a PCI function off the bus.
+func (m *Machine) Remove(bdf string) {
+	m.PCI = slices.DeleteFunc(m.PCI, func(p *PCI) bool { return p.BDF == bdf })
 }
 
 // plug adds a function below a bridge: the link runs at what both ends can do.

@@ -134,7 +134,7 @@ type gid struct {
 func (m *Machine) gids(d *RDMA, p *Port, num int) []gid {
 	const v1, v2 = "IB/RoCE v1", "RoCE v2"
 	if p.Layer == "InfiniBand" {
-		a, _ := netip.ParseAddr("fe80:0000:0000:0000:" + plusOne(d.GUID, num))
+		a, _ := netip.ParseAddr("fe80:0000:0000:0000:" + portGUID(d.Card.Driver, d.GUID, num))
 		return []gid{{a, v1}}
 	}
 	net := m.Netdev(p.Netdev)

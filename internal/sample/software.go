@@ -52,6 +52,14 @@ func (m *Machine) writeFirewall(w writer) {
 // Env is a variable and the file that sets it.
 type Env struct{ File, Name, Value string }
 
+// Export has a file set variables, given as NAME=VALUE.
+func (m *Machine) Export(file string, vars ...string) {
+	for _, v := range vars {
+		name, value, _ := strings.Cut(v, "=")
+		m.Env = append(m.Env, Env{file, name, value})
+	}
+}
+
 // Image is a container image.
 type Image struct{ Name, Tag, Digest string }
 
