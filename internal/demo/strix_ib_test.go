@@ -26,11 +26,11 @@ func strixIB() *sample.Cluster {
 		m.Net = append(m.Net, &second)
 		m.ModParams = map[string]string{"mlx4_core.log_num_mgm_entry_size": "-10"}
 		m.Dmesg = []string{
-			"[    2.762576] mlx4_core: Mellanox ConnectX core driver v4.0-0",
-			"[    9.162204] mlx4_core 0000:c3:00.0: DMFS high rate steer mode is: disabled performance optimized steering",
-			"[    9.162913] mlx4_core 0000:c3:00.0: 31.504 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x4 link at 0000:00:02.5 (capable of 63.008 Gb/s with 8.0 GT/s PCIe x8 link)",
-			"[   10.781441] mlx4_core 0000:c3:00.0 ibp195s0: renamed from ib0",
-			"[ 1943.886040] mlx4_core 0000:c3:00.0 ibp195s0: Port: 1 Link INIT",
+			"[    3.104417] mlx4_core: Mellanox ConnectX core driver v4.0-0",
+			"[    8.530112] mlx4_core 0000:c3:00.0: DMFS high rate steer mode is: disabled performance optimized steering",
+			"[    8.530790] mlx4_core 0000:c3:00.0: 31.504 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x4 link at 0000:00:02.5 (capable of 63.008 Gb/s with 8.0 GT/s PCIe x8 link)",
+			"[    9.911203] mlx4_core 0000:c3:00.0 ibp195s0: renamed from ib0",
+			"[   14.207551] mlx4_core 0000:c3:00.0 ibp195s0: Port: 1 Link INIT",
 		}
 		m.Firewalld("ibp195s0")
 		c.Machines = append(c.Machines, m)

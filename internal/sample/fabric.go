@@ -41,7 +41,11 @@ func (h Host) node() string { return h.Machine.Name + " " + h.Device }
 func (f *Fabric) write(w writer) {
 	w.cmd("ibnetdiscover", f.netdiscover())
 	w.cmd("iblinkinfo -l", f.linkinfo())
-	w.cmd("ibqueryerrors", fmt.Sprintf("\n## Summary: %d nodes checked, 0 bad nodes found\n##          %d ports checked, 0 ports have errors beyond threshold\n## Thresholds: \n## Suppressed:\n", len(f.Hosts)+1, f.Ports+len(f.Hosts)))
+	nodes := len(f.Hosts)
+	if f.Switch != "" {
+		nodes++
+	}
+	w.cmd("ibqueryerrors", fmt.Sprintf("\n## Summary: %d nodes checked, 0 bad nodes found\n##          %d ports checked, 0 ports have errors beyond threshold\n## Thresholds: \n## Suppressed:\n", nodes, f.Ports+len(f.Hosts)))
 	var info, records strings.Builder
 	for _, sm := range f.SMs {
 		h := f.Hosts[sm.Host]
