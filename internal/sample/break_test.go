@@ -47,7 +47,9 @@ func TestOneFaultAtATime(t *testing.T) {
 		{"firewall", func(m *sample.Machine) { m.Zones = []sample.Zone{{Name: "public", Target: "default"}} }, []string{"node.firewall"}},
 		{"ssh on the data plane", func(m *sample.Machine) { m.SSHTo = "10.10.1.2" }, []string{"plane.separate"}},
 		{"environment", func(m *sample.Machine) { m.Export("/etc/environment", "NCCL_SOCKET_IFNAME=eth7") }, []string{"nccl.env"}},
-		{"image", func(m *sample.Machine) { m.Images = []sample.Image{{Name: "vllm/vllm-openai", Tag: "v0.11.0", Digest: "sha256:00ff00ff00ff"}} }, []string{"stack.image"}},
+		{"image", func(m *sample.Machine) {
+			m.Images = []sample.Image{{Name: "vllm/vllm-openai", Tag: "v0.11.0", Digest: "sha256:00ff00ff00ff"}}
+		}, []string{"stack.image"}},
 		{"library", func(m *sample.Machine) { m.Libs = []string{"/usr/lib/x86_64-linux-gnu/libnccl.so.2.18.1"} }, []string{"stack.nccl"}},
 	}
 	for _, tt := range tests {
@@ -66,4 +68,32 @@ func TestOneFaultAtATime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A GPU and a NIC below one PCIe switch reach each other there, unless ACS sends
+// their packets up to the processor and back.
+func TestSwitchedServer(t *testing.T) {
+	m := sample.New("n1", 1)
+	full := sample.Link{GTs: 16, Width: 16}
+	down := m.SwitchBelow(m.Root("0000:16:02.0", 0, full), 0x17, full)
+	m.Plug(sample.ConnectX6, "0000:19:00.0", down[0], "mlx5_0", "ens1np0", 200)
+	m.AddGPU(sample.A100, "0000:1a:00.0", down[1])
+	if got := acs(m); got != "pass" {
+		t.Errorf("a switch without redirection: node.acs says %s", got)
+	}
+	m.At("0000:18:01.0").Redirect = true
+	if got := acs(m); got != "fail" {
+		t.Errorf("a switch with redirection: node.acs says %s", got)
+	}
+}
+
+func acs(m *sample.Machine) string {
+	c := &sample.Cluster{Machines: []*sample.Machine{m}}
+	out := ""
+	for _, f := range check.Run(check.All, &check.Case{Cluster: format.Facts(c.Dump())}) {
+		if f.Check == "node.acs" {
+			out += f.Status.String()
+		}
+	}
+	return out
 }

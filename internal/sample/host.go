@@ -11,8 +11,7 @@ import (
 // OS is an operating system release.
 type OS struct {
 	ID, Like, Version, Name, Pretty string
-	Ports                           []string // what firewalld's default zone opens, for those that have it
-	Zone                            string   // firewalld's default zone
+	Zone                            string // firewalld's default zone, for those that have it
 }
 
 // The releases that the seed documents use.

@@ -26,8 +26,8 @@ type PCI struct {
 	Cur, Max Link
 	L0s, L1  bool // ASPM states that link control leaves enabled
 	MaxRead  int  // MaxReadReq, bytes
-	Redirect bool // ACS redirects requests and completions (bridges)
 	Switch   bool // a port of a PCIe switch, so ACS matters
+	Redirect bool // and ACS redirects requests and completions there
 	AER      int  // correctable errors
 }
 
@@ -46,6 +46,17 @@ func (m *Machine) At(bdf string) *PCI {
 		}
 	}
 	return nil
+}
+
+// SwitchBelow puts a PCIe switch with two downstream ports below a bridge: at
+// BUS:00.0, and at the next bus, devices 0 and 1. It returns the two.
+func (m *Machine) SwitchBelow(up string, bus int, max Link) [2]string {
+	port := func(bdf, up string) string {
+		m.plug(&PCI{BDF: bdf, Vendor: 0x1000, Device: 0xc030, Class: 0x060400, Driver: "pcieport", Max: max, MaxRead: 128, Switch: true}, up)
+		return bdf
+	}
+	above := port(fmt.Sprintf("0000:%02x:00.0", bus), up)
+	return [2]string{port(fmt.Sprintf("0000:%02x:00.0", bus+1), above), port(fmt.Sprintf("0000:%02x:01.0", bus+1), above)}
 }
 
 // Remove takes a PCI function off the bus.
