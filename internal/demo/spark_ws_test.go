@@ -26,6 +26,7 @@ func sparkWS() *sample.Cluster {
 	net.Addrs, net.MTU = []string{"192.168.200.2/24"}, 1500
 
 	// A workstation has little air for a server card, and its BIOS saves power.
+	ws.CmdLine = "BOOT_IMAGE=/boot/vmlinuz root=/dev/nvme0n1p2 ro quiet splash iommu=pt"
 	first.Temp, first.TempCrit = 97, 105
 	ws.At("0000:01:00.0").L1, ws.At("0000:00:01.1").L1 = true, true
 
