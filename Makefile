@@ -24,7 +24,7 @@ lab-test: ## the virtual RDMA cluster
 	@echo 'make lab-test: the lab is not built yet (issue 3)' >&2; exit 1
 
 bench: setup ## the figures of the main paths, each beside its peer
-	$(GO) test -run '^$$' -bench Figure -benchtime 1x ./internal/collect ./internal/check ./internal/exec
+	$(GO) test -run '^$$' -bench "Figure|Fanout" -benchtime 1x ./internal/collect ./internal/check ./internal/exec
 
 fuzz: ## every fuzz target for FUZZTIME
 	@scripts/fuzz $(FUZZTIME)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weft/internal/fact"
+	"weft/internal/spec"
 	"weft/internal/topo"
 )
 
@@ -30,20 +31,19 @@ func (c *Case) Data(n *fact.Node) []*fact.Port {
 	return c.data[n]
 }
 
-// DataPorts returns the data ports of all nodes that answered.
+// DataPorts returns the data ports of all nodes, which belong to the case: read
+// them, do not sort them.
 func (c *Case) DataPorts() []topo.PortAt {
-	var ports []topo.PortAt
-	for _, n := range c.Nodes {
-		for _, p := range c.Data(n) {
-			ports = append(ports, topo.PortAt{Node: n, Port: p})
-		}
+	if c.data == nil {
+		c.prepare()
 	}
-	return ports
+	return slices.Clip(c.ports)
 }
 
 // prepare works out once what many checks ask for.
 func (c *Case) prepare() {
 	c.data = make(map[*fact.Node][]*fact.Port, len(c.Nodes))
+	c.ports = nil
 	up := map[string]int{} // port name → nodes where it is up
 	for _, n := range c.Nodes {
 		for _, p := range n.Ports {
@@ -52,19 +52,25 @@ func (c *Case) prepare() {
 			}
 		}
 	}
+	wants := make(map[string]spec.Node, len(c.Want.Nodes))
+	for _, n := range c.Want.Nodes {
+		wants[n.Name] = n
+	}
 	for _, n := range c.Nodes {
-		if want := c.Want.Node(n.Name); want != nil && len(want.Data) > 0 {
-			for _, dp := range want.Data {
-				if p := n.Port(dp.Port); p != nil {
-					c.data[n] = append(c.data[n], p)
-				}
-			}
-			continue
-		}
-		for _, p := range n.Ports {
-			if p.State != "DOWN" || addressed(n, p) || up[p.Name]*2 > len(c.Nodes) {
+		n.Index()
+		want := wants[n.Name]
+		for _, dp := range want.Data {
+			if p := n.Port(dp.Port); p != nil {
 				c.data[n] = append(c.data[n], p)
 			}
+		}
+		for _, p := range n.Ports {
+			if len(want.Data) == 0 && (p.State != "DOWN" || addressed(n, p) || up[p.Name]*2 > len(c.Nodes)) {
+				c.data[n] = append(c.data[n], p)
+			}
+		}
+		for _, p := range c.data[n] {
+			c.ports = append(c.ports, topo.PortAt{Node: n, Port: p})
 		}
 	}
 }
@@ -133,3 +139,7 @@ func install(n *fact.Node, deb, rpm string) string {
 	}
 	return "sudo dnf install " + rpm
 }
+
+// room is space for one finding a data port: in a cluster of ten thousand nodes,
+// growing to it would cost more than judging.
+func (c *Case) room() []Finding { return make([]Finding, 0, len(c.DataPorts())) }

@@ -6,6 +6,7 @@ import (
 
 	"weft/internal/fact"
 	"weft/internal/spec"
+	"weft/internal/topo"
 )
 
 // Check is one claim about a cluster. Its page is docs/checks/ID.md.
@@ -73,5 +74,6 @@ type Case struct {
 	Before *fact.Cluster // the facts of an earlier look; nil when there was none
 	Since  time.Duration // how long ago that was
 
-	data map[*fact.Node][]*fact.Port
+	data  map[*fact.Node][]*fact.Port // made by prepare, as is the next
+	ports []topo.PortAt
 }

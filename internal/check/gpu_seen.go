@@ -10,6 +10,7 @@ var gpuSeen = Check{
 	ID:    "gpu.seen",
 	Title: "Every GPU on the PCI bus is seen by its driver",
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		gpus := c.gpus()
 		for _, at := range gpus {
 			out = append(out, judgeSeen(at.node, at.gpu))

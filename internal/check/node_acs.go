@@ -12,6 +12,7 @@ var nodeACS = Check{
 	ID:    "node.acs",
 	Title: "ACS does not redirect traffic between GPU and NIC",
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		for _, k := range c.cards() {
 			if bridges, gap := acsBetween(k); gap != "" {
 				out = append(out, Finding{Subject: on(k.node, k.port), Status: Unknown, Why: "PCI device " + gap + " was not read"})
@@ -30,11 +31,15 @@ var nodeACS = Check{
 // switch with it reach each other. Where they meet only at the host bridge, traffic
 // goes through the CPU with or without ACS. gap is a device that was not read.
 func acsBetween(k card) (bridges []*fact.PCI, gap string) {
+	if k.dev == nil && len(k.node.GPUs) > 0 {
+		return nil, k.port.BDF
+	}
+	var up []*fact.PCI
 	for _, g := range k.node.GPUs {
-		if k.dev == nil {
-			return nil, k.port.BDF
+		if up == nil {
+			up = topo.Path(k.node, k.dev.BDF)
 		}
-		up, down := topo.Path(k.node, k.dev.BDF), topo.Path(k.node, g.BDF)
+		down := topo.Path(k.node, g.BDF)
 		if len(down) == 0 {
 			return nil, g.BDF
 		}

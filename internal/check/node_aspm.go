@@ -11,6 +11,7 @@ var nodeASPM = Check{
 	ID:    "node.aspm",
 	Title: "ASPM is off on the NIC's path",
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		for _, k := range c.cards() {
 			out = append(out, judgeASPM(k))
 		}

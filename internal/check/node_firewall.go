@@ -11,6 +11,7 @@ var nodeFirewall = Check{
 	ID:    "node.firewall",
 	Title: "The firewall lets the data plane through",
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		for _, pa := range c.DataPorts() {
 			if pa.Port.Netdev != "" {
 				out = append(out, judgeFirewall(pa.Node, pa.Port))

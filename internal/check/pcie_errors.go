@@ -12,6 +12,7 @@ var pcieErrors = Check{
 	ID:    "pcie.errors",
 	Title: "PCIe errors do not grow",
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		before := earlierNodes(c)
 		for _, k := range c.cards() {
 			if f, counted := judgePCIeErrors(k, before[k.node.Name], c.Since); counted {

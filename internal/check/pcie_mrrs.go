@@ -6,6 +6,7 @@ var pcieMRRS = Check{
 	ID:    "pcie.mrrs",
 	Title: "ConnectX cards read 4096 bytes at a time",
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		for _, k := range c.cards() {
 			// A virtual function without its physical one has no setting of its own.
 			if k.dev == nil || k.dev.Vendor == 0x15b3 && k.dev.PhysFn == "" {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strconv"
 
 	"weft/internal/fact"
 	"weft/internal/topo"
@@ -11,6 +12,7 @@ var pcieNUMA = Check{
 	ID:    "pcie.numa",
 	Title: "Every GPU has a NIC on its NUMA node",
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		cards := map[*fact.Node][]card{}
 		for _, k := range c.cards() {
 			cards[k.node] = append(cards[k.node], k)
@@ -30,7 +32,7 @@ var pcieNUMA = Check{
 }
 
 func judgeNUMA(n *fact.Node, g *fact.GPU, cards []card) Finding {
-	f := Finding{Subject: Subject{n.Name, fmt.Sprintf("gpu%d", g.Index)}}
+	f := Finding{Subject: Subject{n.Name, "gpu" + strconv.Itoa(g.Index)}}
 	best, near, unread := topo.SYS+1, cards[0], false
 	for _, k := range cards {
 		d := topo.Between(n, g.BDF, k.port.BDF)
@@ -39,6 +41,9 @@ func judgeNUMA(n *fact.Node, g *fact.GPU, cards []card) Finding {
 			unread = true
 		case d < best:
 			best, near = d, k
+		}
+		if best == topo.PIX { // nothing is nearer
+			break
 		}
 	}
 	switch {

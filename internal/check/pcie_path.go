@@ -11,6 +11,7 @@ var pciePath = Check{
 	Title: "The NIC's PCIe link runs at the weakest capability on its path",
 	After: []string{"pcie.design"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		for _, k := range c.cards() {
 			out = append(out, judgePCIePath(k))
 		}

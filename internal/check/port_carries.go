@@ -12,6 +12,7 @@ var portCarries = Check{
 	Title: "A port that is up also carries data",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		earlier := earlierNodes(c)
 		for _, n := range c.Up() {
 			var kinds []string

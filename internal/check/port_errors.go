@@ -13,6 +13,7 @@ var portErrors = Check{
 	Title: "Error counters do not grow",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		earlier := earlierNodes(c)
 		for _, pa := range c.DataPorts() {
 			n, p := pa.Node, pa.Port

@@ -17,6 +17,7 @@ var portFirmware = Check{
 	Title: "Equal cards run equal firmware, and none that is too old",
 	After: []string{"port.present"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		groups := map[string][]topo.PortAt{} // kind of card → its first ports
 		var kinds []string
 		for _, n := range c.Up() {

@@ -12,6 +12,7 @@ var portLayer = Check{
 	Title: "Ports of one fabric speak one link layer",
 	After: []string{"port.present"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		ports := c.DataPorts()
 		byName := map[string]map[string]int{} // card and port name → layer → ports
 		nodes := map[string]int{}             // layer → nodes that have it

@@ -12,6 +12,7 @@ var portNetdev = Check{
 	Title: "Every RDMA port has a network interface, under a name that stays",
 	After: []string{"port.present"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		earlier := earlierNodes(c)
 		wishes := map[Subject]spec.DataPort{}
 		for _, w := range c.Want.Nodes {

@@ -11,6 +11,7 @@ var portRate = Check{
 	Title: "Ports run at the rate of their peers and of their own card",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		ports := c.DataPorts()
 		peers := ratesOf(ports)
 		for _, pa := range ports {

@@ -11,6 +11,7 @@ var portTemp = Check{
 	ID:    "port.temp",
 	Title: "Cards and cable modules are cool and raise no alarm",
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		for _, pa := range c.DataPorts() {
 			if f, ok := judgePortTemp(pa.Node, pa.Port); ok {
 				out = append(out, f)

@@ -12,6 +12,7 @@ var portTwins = Check{
 	Title: "Both PCIe functions of a Spark port are up and addressed",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		sparks := false
 		for _, n := range c.Up() {
 			if pl, ok := platform.Of(n); !ok || pl.ID != platform.Spark.ID {

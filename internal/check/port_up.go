@@ -13,6 +13,7 @@ var portUp = Check{
 	Title: "Data ports are ACTIVE",
 	After: []string{"port.present"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		ports := c.DataPorts()
 		// A port that is ACTIVE has been set up by somebody.
 		master := len(smMasters(c)) > 0 || !smRead(c) && slices.ContainsFunc(ports, func(pa topo.PortAt) bool { return pa.Port.IB() && pa.Port.Up() })

@@ -11,6 +11,7 @@ var roceMTU = Check{
 	Title: "RoCE ports send 4096-byte packets",
 	After: []string{"port.up"},
 	Judge: func(c *Case) (out []Finding) {
+		out = c.room()
 		for _, pa := range c.DataPorts() {
 			if pa.Port.RoCE() {
 				out = append(out, judgeMTU(c, pa.Node, pa.Port))

@@ -47,10 +47,16 @@ type Node struct {
 	GPUs     []*GPU    `json:"gpus,omitempty"`
 	Settings Settings  `json:"settings"`
 	Peers    []Peer    `json:"peers,omitempty"` // what this node says of the others
+
+	at     map[string]*PCI    // PCI by BDF, made by Index
+	netdev map[string]*Netdev // Netdevs by name, made by Index
 }
 
 // Netdev returns the named network interface, or nil.
 func (n *Node) Netdev(name string) *Netdev {
+	if len(n.netdev) == len(n.Netdevs) {
+		return n.netdev[name]
+	}
 	for _, d := range n.Netdevs {
 		if d.Name == name {
 			return d
@@ -69,8 +75,23 @@ func (n *Node) Port(name string) *Port {
 	return nil
 }
 
+// Index makes At and Netdev quick. Call it again when PCI or Netdevs have changed.
+func (n *Node) Index() {
+	n.at = make(map[string]*PCI, len(n.PCI))
+	for _, p := range n.PCI {
+		n.at[p.BDF] = p
+	}
+	n.netdev = make(map[string]*Netdev, len(n.Netdevs))
+	for _, d := range n.Netdevs {
+		n.netdev[d.Name] = d
+	}
+}
+
 // At returns the PCI device with that address, or nil.
 func (n *Node) At(bdf string) *PCI {
+	if len(n.at) == len(n.PCI) {
+		return n.at[bdf]
+	}
 	for _, p := range n.PCI {
 		if p.BDF == bdf {
 			return p
@@ -348,7 +369,7 @@ type Settings struct {
 	KmsgRead      bool               `json:"kmsg_read"`
 }
 
-// Loaded reports whether a kernel module is loaded; "-" and "_" are the same.
+// Loaded reports whether a kernel module is loaded, in the kernel's spelling: "_", not "-".
 func (s *Settings) Loaded(module string) bool {
 	for _, m := range s.Modules {
 		if m == module {

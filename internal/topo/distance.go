@@ -1,6 +1,10 @@
 package topo
 
-import "weft/internal/fact"
+import (
+	"slices"
+
+	"weft/internal/fact"
+)
 
 // Distance is how two PCI devices of a node reach each other, in the words that
 // nvidia-smi taught people. Nearer is smaller.
@@ -23,18 +27,15 @@ func (d Distance) String() string { return words[d] }
 
 // Between returns the distance of two PCI devices of a node.
 func Between(n *fact.Node, a, b string) Distance {
-	pa, pb := Path(n, a), Path(n, b)
+	var bufA, bufB [deepest]*fact.PCI // asked for every pair of a large cluster: no garbage
+	pa, pb := appendPath(bufA[:0], n, a), appendPath(bufB[:0], n, b)
 	if len(pa) == 0 || len(pb) == 0 {
 		return Unknown
 	}
-	above := map[*fact.PCI]int{}
-	for i, d := range pa {
-		above[d] = i
-	}
 	for j, d := range pb {
-		i, common := above[d]
+		i := slices.Index(pa, d)
 		switch {
-		case !common:
+		case i < 0:
 			continue
 		case i <= 2 && j <= 2: // endpoint, downstream port, upstream port
 			return PIX

@@ -7,11 +7,18 @@ import (
 	"weft/internal/unit"
 )
 
+// deepest is more bridges than any machine has above a device: a loop in forged
+// facts ends there.
+const deepest = 32
+
 // Path returns the PCI device and every bridge above it, device first. It ends
 // at the host bridge or where the facts end.
 func Path(n *fact.Node, bdf string) []*fact.PCI {
-	var path []*fact.PCI
-	for d := n.At(bdf); d != nil && len(path) < 32; d = n.At(d.Up) {
+	return appendPath(make([]*fact.PCI, 0, 8), n, bdf)
+}
+
+func appendPath(path []*fact.PCI, n *fact.Node, bdf string) []*fact.PCI {
+	for d := n.At(bdf); d != nil && len(path) < deepest; d = n.At(d.Up) {
 		path = append(path, d)
 	}
 	return path
@@ -21,7 +28,21 @@ func Path(n *fact.Node, bdf string) []*fact.PCI {
 // to 5 GT/s, 128b/130b above, as the kernel counts it (PCIE_SPEED2MBS_ENC in
 // include/linux/pci.h, so that 8 GT/s x4 is 31.504 Gb/s in both).
 func Bandwidth(l fact.Link) unit.Rate {
-	perLane := map[float64]unit.Rate{2.5: 2000, 5: 4000, 8: 7876, 16: 15753, 32: 31507, 64: 63015}[l.GTs]
+	var perLane unit.Rate
+	switch l.GTs {
+	case 2.5:
+		perLane = 2000
+	case 5:
+		perLane = 4000
+	case 8:
+		perLane = 7876
+	case 16:
+		perLane = 15753
+	case 32:
+		perLane = 31507
+	case 64:
+		perLane = 63015
+	}
 	return perLane * unit.Rate(l.Width) * unit.Mbps
 }
 
