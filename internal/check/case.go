@@ -73,6 +73,7 @@ func (c *Case) prepare() {
 			c.ports = append(c.ports, topo.PortAt{Node: n, Port: p})
 		}
 	}
+	c.cardList, c.gpuList = c.findCards(), c.findGPUs()
 }
 
 func addressed(n *fact.Node, p *fact.Port) bool {

@@ -74,6 +74,9 @@ type Case struct {
 	Before *fact.Cluster // the facts of an earlier look; nil when there was none
 	Since  time.Duration // how long ago that was
 
-	data  map[*fact.Node][]*fact.Port // made by prepare, as is the next
-	ports []topo.PortAt
+	// Made by prepare, because many checks ask.
+	data     map[*fact.Node][]*fact.Port
+	ports    []topo.PortAt
+	cardList []card
+	gpuList  []gpuAt
 }

@@ -18,6 +18,13 @@ type gpuAt struct {
 // shows pictures is left out: a board's display chip, and the small GPU inside an
 // AMD processor where the node has a GPU that weft knows.
 func (c *Case) gpus() []gpuAt {
+	if c.data == nil {
+		c.prepare()
+	}
+	return slices.Clip(c.gpuList)
+}
+
+func (c *Case) findGPUs() []gpuAt {
 	var out []gpuAt
 	for _, n := range c.Up() {
 		first, known := len(out), 0

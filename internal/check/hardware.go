@@ -18,6 +18,13 @@ type card struct {
 // devices have none. A virtual function stands for its physical one, because that
 // is where the PCIe link and its settings are.
 func (c *Case) cards() []card {
+	if c.data == nil {
+		c.prepare()
+	}
+	return slices.Clip(c.cardList)
+}
+
+func (c *Case) findCards() []card {
 	var cards []card
 	for _, n := range c.Nodes {
 		first := len(cards)
