@@ -220,7 +220,7 @@ func (b *bundle) add(it *item, host string) {
 			continue
 		}
 		n := b.node(folder, p.host, host)
-		if why := refusal(p.text); why != "" {
+		if why := refusal(p.text); why != "" && key == strings.TrimSpace(printable(key)) {
 			n.Gap[key] = why
 			continue
 		}
@@ -231,6 +231,10 @@ func (b *bundle) add(it *item, host string) {
 }
 
 func (b *bundle) put(it *item, n *dump.Node, key, text string) {
+	if key != strings.TrimSpace(printable(key)) {
+		b.note("%s: a name that no dump can hold, left out", it.path)
+		return
+	}
 	if old, twice := n.Text[key]; twice && old != text {
 		b.note("%s: a second %s of %s, left out; put the files of each node into a folder of its own", it.path, strings.TrimPrefix(key, "$ "), n.Name)
 		return
@@ -251,7 +255,7 @@ func refusal(text string) string {
 	}
 	for _, word := range []string{"command not found", "No such file or directory", "Permission denied", "Operation not permitted", "Operation not supported"} {
 		if strings.Contains(lines[0], word) {
-			return lines[0]
+			return printable(strings.TrimLeft(lines[0], "- ")) // a line that starts with dashes could pass for a member
 		}
 	}
 	return ""
@@ -328,17 +332,22 @@ func meaningful(text string) bool {
 // flattened reads a copy of files in one text: "path<TAB>value" lines, `grep -r .`
 // ("path:value") and `head` or `tail` of many files ("==> path <==").
 func flattened(text string) map[string]string {
-	out := map[string]string{}
+	files := map[string]*strings.Builder{}
+	add := func(file, value string) {
+		if files[file] == nil {
+			files[file] = &strings.Builder{}
+		}
+		files[file].WriteString(value + "\n")
+	}
 	head := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if file, ok := strings.CutPrefix(line, "==> "); ok && strings.HasSuffix(file, " <==") {
 			head = strings.TrimSuffix(file, " <==")
-			out[head] = ""
 			continue
 		}
 		if head != "" {
-			out[head] += line + "\n"
+			add(head, line)
 			continue
 		}
 		if !strings.HasPrefix(line, "/") {
@@ -348,25 +357,27 @@ func flattened(text string) map[string]string {
 			continue
 		}
 		if file, value, ok := strings.Cut(line, "\t"); ok && covered(file) {
-			out[file] = value + "\n"
+			add(file, value)
 			continue
 		}
-		for i := range len(line) { // a PCI address has colons too
+		for i := range min(len(line), maxPath) { // a PCI address has colons too
 			if line[i] == ':' && covered(line[:i]) {
-				out[line[:i]] += line[i+1:] + "\n"
+				add(line[:i], line[i+1:])
 				break
 			}
 		}
 	}
-	for file, text := range out {
-		if !covered(file) {
-			delete(out, file)
-		} else if head != "" {
-			out[file] = strings.TrimRight(text, "\n") + "\n"
+	out := map[string]string{}
+	for file, b := range files {
+		if covered(file) {
+			out[file] = strings.TrimRight(b.String(), "\n") + "\n"
 		}
 	}
 	return out
 }
+
+// maxPath is longer than any path that a reader asks for.
+const maxPath = 256
 
 // missing says what cannot be concluded, in a few general lines.
 func missing(d *dump.Dump) []string {
@@ -414,12 +425,12 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// printable keeps a file's name from moving the cursor.
+// printable keeps a file's name from moving the cursor, and short.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
 			return '?'
 		}
 		return r
-	}, s[:min(len(s), 200)])
+	}, s[:min(len(s), 400)])
 }
