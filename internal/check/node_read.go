@@ -3,6 +3,7 @@ package check
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"weft/internal/fact"
 )
@@ -12,7 +13,7 @@ var nodeRead = Check{
 	Title: "Everything that the checks need was readable",
 	Judge: func(c *Case) (out []Finding) {
 		for _, n := range c.Nodes {
-			out = append(out, judgeRead(c, n))
+			out = append(out, judgeRead(n))
 		}
 		if len(out) == 0 {
 			return skip("there are no nodes")
@@ -21,16 +22,16 @@ var nodeRead = Check{
 	},
 }
 
-func judgeRead(c *Case, n *fact.Node) Finding {
+func judgeRead(n *fact.Node) Finding {
 	f := Finding{Subject: node(n)}
 	if n.Down != "" {
-		f.Status, f.Got, f.Want = Fail, n.Down, "an answer"
+		// What went wrong, and on the next line the command that helps.
+		what, next, _ := strings.Cut(n.Down, "\n")
+		f.Status, f.Got, f.Want = Fail, what, "an answer"
 		f.Why = "nothing is known of this node, so no other check speaks of it"
-		target := n.Name
-		if w := c.Want.Node(n.Name); w != nil && w.SSH != "" {
-			target = w.SSH
+		if f.Fix = []string{next}; next == "" {
+			f.Fix = []string{"ssh " + n.Name + " true   # once this works by itself, so does weft check"}
 		}
-		f.Fix = []string{"ssh " + target + " true   # once this works by itself, so does weft check"}
 		return f
 	}
 	barred, broken := readGaps(n)
@@ -45,7 +46,7 @@ func judgeRead(c *Case, n *fact.Node) Finding {
 		}
 		f.Status, f.Got = Unknown, "not read: "+fewWords(parts)
 		f.Why = "the checks that need it cannot answer"
-		f.Fix = []string{"weft collect " + n.Name + "   # look again"}
+		f.Fix = []string{"weft check -n " + n.Name + "   # look again"}
 	case len(barred) > 0:
 		f.Status, f.Got = Warn, "root only: "+fewWords(barred)
 		f.Why = "the checks that need it cannot answer unless weft is root on the node"

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"weft/internal/fact"
-	"weft/internal/spec"
 )
 
 func TestNodeRead(t *testing.T) {
@@ -16,15 +15,17 @@ func TestNodeRead(t *testing.T) {
 		{name: "no gaps", want: "n2 pass"},
 		{name: "down", do: down, fix: "ssh n2 true",
 			want: "n2 fail: ssh: connect to host n2 port 22: No route to host, want an answer: nothing is known of this node, so no other check speaks of it"},
-		{name: "down, reached by another name", do: func(c *Case) { down(c); c.Want.Nodes = []spec.Node{{Name: "n2", SSH: "ai@10.0.0.2"}} }, fix: "ssh ai@10.0.0.2 true",
-			want: "n2 fail: ssh: connect to host n2 port 22: No route to host, want an answer: nothing is known of this node, so no other check speaks of it"},
+		{name: "down, and ssh said what helps", do: func(c *Case) {
+			c.Nodes[1] = &fact.Node{Name: "n2", Down: "n2: no key was accepted\nssh-copy-id ai@10.0.0.2"}
+		}, fix: "ssh-copy-id ai@10.0.0.2",
+			want: "n2 fail: n2: no key was accepted, want an answer: nothing is known of this node, so no other check speaks of it"},
 		{name: "many gaps for one reason are few words", fix: "ssh: root@n2",
 			do: func(c *Case) {
 				gaps(c, fact.Gap{Path: "$ dmesg", Why: "needs root, and sudo -n was refused"}, fact.Gap{Path: "$ sudo -n lspci -vvv", Why: "Permission denied"},
 					fact.Gap{Path: "/sys/bus/pci/devices/0000:19:00.0/config", Why: "permission denied"}, fact.Gap{Path: "$ nft -j list ruleset", Why: "Operation not permitted"})
 			},
 			want: "n2 warn: root only: PCIe registers, firewall, kernel log: the checks that need it cannot answer unless weft is root on the node"},
-		{name: "broken is not the same as barred", fix: "weft collect n2",
+		{name: "broken is not the same as barred", fix: "weft check -n n2",
 			do: func(c *Case) {
 				gaps(c, fact.Gap{Path: "$ nvidia-smi -q -x", Why: "took longer than 20 s"}, fact.Gap{Path: "$ /usr/bin/docker images", Why: "took longer than 20 s"},
 					fact.Gap{Path: "/sys/class/infiniband/mlx5_0/ports/1/rate", Why: "line 1: no rate"}, fact.Gap{Path: "$ dmesg", Why: "needs root"})

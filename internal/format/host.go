@@ -38,7 +38,7 @@ var settingsReader = Reader{
 		{Run: "dkms status", Quiet: true},
 		{Run: "ofed_info -s", Quiet: true},
 		{Run: "ls -l device files", Sh: `ls -ld /dev/infiniband/* /dev/kfd /dev/dri/* /dev/nvidia[0-9]* /dev/nvidiactl 2>/dev/null; true`},
-		{Run: "systemctl show units", Sh: `systemctl show -p Id,LoadState,ActiveState,UnitFileState,LimitMEMLOCK ` + units},
+		{Run: "systemctl show units", Sh: `[ -d /run/systemd/system ] || exit 0; systemctl show -p Id,LoadState,ActiveState,UnitFileState,LimitMEMLOCK ` + units},
 		{Run: "service limits", Sh: `for u in ` + units + `; do p=$(systemctl show -p MainPID --value "$u" 2>/dev/null); [ "${p:-0}" -gt 0 ] 2>/dev/null && printf '%s ' "$u" && grep 'Max locked memory' /proc/$p/limits; done; true`, Quiet: true},
 		{Run: "systemctl show -p DefaultLimitMEMLOCK", Quiet: true},
 		{Run: "packages", Sh: `if command -v dpkg-query >/dev/null; then dpkg-query -W -f '${Package}\t${Version}\t${db:Status-Status}\n' ` + debPackages + ` 2>/dev/null; else rpm -q --qf '%{NAME}\t%{VERSION}-%{RELEASE}\n' ` + rpmPackages + `; fi; true`},

@@ -205,7 +205,7 @@ func limit(b host.Bound) fact.Limit {
 }
 
 func readServices(d *dump.Node, s *fact.Settings) {
-	text, ok := d.Cmd("systemctl show units")
+	text, ok := answered(d, "systemctl show units") // nothing where there is no systemd
 	if !ok {
 		return
 	}

@@ -53,7 +53,7 @@ func readSoftware(d *dump.Node, n *fact.Node) {
 // leaves no member and no gap: then the node must have answered at all.
 func answered(d *dump.Node, cmd string) (string, bool) {
 	text, ok := d.Cmd(cmd)
-	return text, ok || d.Gap["$ "+cmd] == "" && d.Text["/proc/modules"] != ""
+	return text, ok || d.Gap["$ "+cmd] == "" && d.Text[DateKey] != ""
 }
 
 // readEnv reads "FILE:NAME=VALUE" lines.
