@@ -403,7 +403,7 @@ var sniffs = []struct {
 	{regexp.MustCompile(`(?m)^Status: (?:in)?active$`), "ufw status"},
 	{regexp.MustCompile(`(?m)^\S+(?: \(active\))?\n  target: `), "firewall-cmd"},
 	{regexp.MustCompile(`(?m)^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] \S`), "lspci"},
-	{regexp.MustCompile(`(?m)^\[ *\d+\.\d{6}\] |^\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:|\bkernel: `), "dmesg"},
+	{regexp.MustCompile(`(?m)^\[ *\d+\.\d{6}\] |^\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:|\bkernel: |\bNVRM: |\bmlx[45]_core [0-9a-f]{4}:|^RX CRC error \(size=`), "dmesg"},
 }
 
 // translate gives what a command printed the keys that readers look up.
