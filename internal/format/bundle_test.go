@@ -3,12 +3,14 @@ package format
 import (
 	"archive/tar"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -364,6 +366,37 @@ func TestBundleOfSamples(t *testing.T) {
 		if strings.Contains(s, "not recognised") {
 			t.Error(s)
 		}
+	}
+}
+
+// A redacted dump is judged like the original: but for the addresses themselves,
+// the facts are the same.
+func TestRedactedFactsAreTheSame(t *testing.T) {
+	blank := regexp.MustCompile(`GPU-[0-9a-f-]{36}|0x[0-9a-f]{16}|[0-9A-Fa-f]*[:.][0-9A-Fa-f:.]+`)
+	seen := 0
+	for name, u := range fixtures {
+		if u.later != "" {
+			continue
+		}
+		d, _ := Bundle(map[string][]byte{name: fixture(t, name)})
+		before, err := json.Marshal(Facts(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := json.Marshal(Facts(dump.Redact(d, []byte("k"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(before) != string(after) {
+			seen++
+		}
+		want, got := blank.ReplaceAllString(string(before), "#"), blank.ReplaceAllString(string(after), "#")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff[:min(len(diff), 600)])
+		}
+	}
+	if seen < 15 {
+		t.Errorf("only %d fixtures had something to redact in their facts", seen)
 	}
 }
 
