@@ -130,8 +130,33 @@ func (c *Case) lossless() (ports []topo.PortAt, bad Status, skip string) {
 }
 
 // ofedOnly reports whether a missing setting means that it was not read: only
-// mlx5 under NVIDIA's OFED has the sysfs files for traffic class and ECN.
-func ofedOnly(n *fact.Node, p *fact.Port) bool { return p.Driver == "mlx5" && n.Settings.OFED != "" }
+// OFED's own mlx5 has the sysfs files for traffic class and ECN. OFED's user space
+// may sit on the in-tree module, which has none; node.ofed speaks of that.
+func ofedOnly(n *fact.Node, p *fact.Port) bool {
+	return hasMlnxQoS(n, p) && !ofedInTree(n.Settings.ModPaths["mlx5_core"])
+}
+
+// hasMlnxQoS reports whether a port is set with mlnx_qos, which comes with OFED's
+// user space, and not with dcb: one tool for all settings of a port.
+func hasMlnxQoS(n *fact.Node, p *fact.Port) bool {
+	return n.Settings.OFED != "" && p.Driver == "mlx5"
+}
+
+// qosShow is the command that tells a port's settings: "pfc" or "app" to dcb.
+func qosShow(n *fact.Node, p *fact.Port, what string) string {
+	if hasMlnxQoS(n, p) {
+		return "sudo mlnx_qos -i " + p.Netdev
+	}
+	return "sudo dcb " + what + " show dev " + p.Netdev
+}
+
+// qosUnread is what to do when no tool told a port's settings.
+func qosUnread(n *fact.Node, p *fact.Port, what string) []string {
+	if hasMlnxQoS(n, p) {
+		return []string{qosShow(n, p, what)}
+	}
+	return []string{install(n, "iproute2", "iproute"), qosShow(n, p, what)}
+}
 
 // sayDirect is the way out of a warning where the switch is not known.
 const sayDirect = "if the cables are direct, say so in weft.yaml:   data: {switch: none}"

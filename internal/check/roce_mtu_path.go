@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 
 	"weft/internal/fact"
@@ -9,7 +10,7 @@ import (
 var roceMTUPath = Check{
 	ID:    "roce.mtu.path",
 	Title: "Full-size frames cross the path between RoCE ports",
-	After: []string{"roce.mtu"},
+	After: []string{"roce.mtu"}, // port.up is of one end alone: see pathCut
 	Judge: func(c *Case) (out []Finding) {
 		byName := make(map[string]*fact.Node, len(c.Nodes))
 		for _, n := range c.Nodes {
@@ -43,12 +44,17 @@ func judgePath(n *fact.Node, p *fact.Port, pe *fact.Peer, peer *fact.Node) Findi
 	jumbo, asked := pe.Jumbo.Get()
 	ping, pinged := pe.Ping.Get()
 	small := pathTooSmall(n, n.Netdev(p.Netdev), pe.JumboSize)
-	if small == "" && peer != nil {
-		small = pathTooSmall(peer, netdevWith(peer, pe.Addr), pe.JumboSize)
+	cut := pathCut(n, n.Netdev(p.Netdev))
+	if peer != nil {
+		there := netdevWith(peer, pe.Addr)
+		small = cmp.Or(small, pathTooSmall(peer, there, pe.JumboSize))
+		cut = cmp.Or(cut, pathCut(peer, there))
 	}
 	switch {
 	case asked && jumbo:
 		f.Got = fmt.Sprintf("%d bytes cross", pe.JumboSize+pingHeaders)
+	case cut != "":
+		f.Status, f.Why = Skip, cut+"; see port.up"
 	case pinged && !ping:
 		f.Status, f.Why = Unknown, "not even a small ping to "+pe.Addr+" came back"
 		f.Fix = []string{fmt.Sprintf("ping -c 3 -I %s %s   # address, cable or firewall", p.Netdev, pe.Addr)}
@@ -63,6 +69,20 @@ func judgePath(n *fact.Node, p *fact.Port, pe *fact.Peer, peer *fact.Node) Findi
 			fmt.Sprintf("ping -M do -c 3 -s %d -I %s %s", pe.JumboSize, p.Netdev, pe.Addr)}
 	}
 	return f
+}
+
+// pathCut says that the port of a netdev is down, so that there is no path: the
+// subject here is a pair, which port.up cannot silence.
+func pathCut(n *fact.Node, d *fact.Netdev) string {
+	if d == nil {
+		return ""
+	}
+	for _, p := range n.Ports {
+		if p.Netdev == d.Name && p.State != "" && !p.Up() {
+			return p.Name + " of " + n.Name + " is " + p.State
+		}
+	}
+	return ""
 }
 
 // pathTooSmall says that a netdev cannot send the ping at all, so that its loss

@@ -8,6 +8,11 @@ import (
 
 func TestRoCEMTUPath(t *testing.T) {
 	lost := func(c *Case) { c.Nodes[0].Peers[0].Jumbo = fact.Some(false) }
+	noPing := func(c *Case) {
+		for _, n := range c.Nodes {
+			n.Peers[0].Ping, n.Peers[0].Jumbo = fact.Some(false), fact.Some(false)
+		}
+	}
 	judge(t, roceMTUPath, []row{
 		{name: "they cross", want: "n1 → n2 pass: 9000 bytes cross"},
 		{name: "lost in the switch", do: lost,
@@ -24,6 +29,14 @@ func TestRoCEMTUPath(t *testing.T) {
 			c.Nodes[0].Netdev("eth2").MTU, c.Nodes[1].Netdev("eth2").MTU = fact.Some(4200), fact.Some(4200)
 		}, want: "n1 → n2 fail: 4200 bytes are lost, want both ends send them: small packets pass and large ones vanish in the switch, so connections open and then hang"},
 		{name: "no ping at all", do: func(c *Case) { lost(c); c.Nodes[0].Peers[0].Ping = fact.Some(false) },
+			want: "n1 → n2 unknown: not even a small ping to 192.168.200.2 came back"},
+		{name: "the peer's cable is out", do: func(c *Case) { noPing(c); c.Nodes[1].Ports[0].State = "DOWN" },
+			want: "n1 → n2 skip: mlx5_0/1 of n2 is DOWN; see port.up"},
+		{name: "this node's cable is out", do: func(c *Case) { noPing(c); c.Nodes[1].Ports[0].State = "DOWN" },
+			want: "n2 → n1 skip: mlx5_0/1 of n2 is DOWN; see port.up"},
+		{name: "another port of the peer is down", do: func(c *Case) { noPing(c) }, // mlx5_1/1 is
+			want: "n1 → n2 unknown: not even a small ping to 192.168.200.2 came back"},
+		{name: "the state of the peer's port was not read", do: func(c *Case) { noPing(c); c.Nodes[1].Ports[0].State = "" },
 			want: "n1 → n2 unknown: not even a small ping to 192.168.200.2 came back"},
 		{name: "unread", do: func(c *Case) { c.Nodes[0].Peers[0].Jumbo = fact.Val[bool]{} },
 			want: "n1 → n2 unknown: no full-size ping was sent to 192.168.200.2"},

@@ -52,8 +52,8 @@ func pfcOthers(p *fact.Port, prio int) bool {
 func judgePFC(n *fact.Node, p *fact.Port, prio int, bad Status, with string) Finding {
 	f := Finding{Subject: on(n, p)}
 	if p.QoS.PFC == nil {
-		f.Status, f.Why = Unknown, "dcb did not tell the PFC state of "+p.Netdev
-		f.Fix = []string{install(n, "iproute2", "iproute"), "sudo dcb pfc show dev " + p.Netdev}
+		f.Status, f.Why = Unknown, "neither dcb nor mlnx_qos told the PFC state of "+p.Netdev
+		f.Fix = qosUnread(n, p, "pfc")
 		return f
 	}
 	f.Got = pfcWords(p.QoS.PFC)
@@ -62,7 +62,7 @@ func judgePFC(n *fact.Node, p *fact.Port, prio int, bad Status, with string) Fin
 		return f
 	}
 	f.Want = fmt.Sprintf("PFC on priority %d alone", prio)
-	f.Fix = append(pfcAgent(n, p), fmt.Sprintf("sudo dcb pfc set dev %s prio-pfc all:off %d:on   # and the same on the switch port", p.Netdev, prio))
+	f.Fix = append(pfcAgent(n, p), pfcSet(n, p, prio)+"   # and the same on the switch port")
 	switch {
 	case right:
 		f.Status = Warn
@@ -78,6 +78,18 @@ func judgePFC(n *fact.Node, p *fact.Port, prio int, bad Status, with string) Fin
 		}
 	}
 	return f
+}
+
+// pfcSet is the command that turns PFC on for one priority alone.
+func pfcSet(n *fact.Node, p *fact.Port, prio int) string {
+	if !hasMlnxQoS(n, p) {
+		return fmt.Sprintf("sudo dcb pfc set dev %s prio-pfc all:off %d:on", p.Netdev, prio)
+	}
+	flags := make([]string, 8)
+	for i := range flags {
+		flags[i] = map[bool]string{true: "1", false: "0"}[i == prio]
+	}
+	return "sudo mlnx_qos -i " + p.Netdev + " --pfc " + strings.Join(flags, ",")
 }
 
 // pfcAgent is what must happen first on an E810: its firmware negotiates PFC by

@@ -30,6 +30,10 @@ func TestRoCEPFC(t *testing.T) {
 	judge(t, rocePFC, []row{
 		{name: "priority 3 alone", want: "n1 mlx5_0/1 pass: PFC on priority 3"},
 		{name: "off on a lossless switch", do: pfcOff, want: "n1 mlx5_0/1 fail: PFC off" + want3 + drop, fix: "sudo dcb pfc set dev eth2 prio-pfc all:off 3:on"},
+		{name: "off under OFED", do: func(c *Case) { pfcOff(c); c.Nodes[0].Settings.OFED = "x" }, want: "n1 mlx5_0/1 fail: PFC off" + want3 + drop,
+			fix: "sudo mlnx_qos -i eth2 --pfc 0,0,0,1,0,0,0,0"},
+		{name: "E810 beside OFED", do: func(c *Case) { pfcOff(c); c.Nodes[0].Settings.OFED = "x"; c.Nodes[0].Ports[0].Driver = "irdma" },
+			want: "n1 mlx5_0/1 fail: PFC off" + want3 + drop, fix: "sudo dcb pfc set dev eth2 prio-pfc all:off 3:on"},
 		{name: "off, switch unknown", do: func(c *Case) { pfcOff(c); c.Want.Data.Switch = "" },
 			want: "n1 mlx5_0/1 warn: PFC off" + want3 + drop, fix: "data: {switch: none}"},
 		{name: "off at one end", do: func(c *Case) { c.Nodes[1].Ports[0].QoS.PFC = make([]bool, 8); c.Want.Data.Switch = "" },
@@ -63,7 +67,9 @@ func TestRoCEPFC(t *testing.T) {
 		{name: "software RoCE", do: func(c *Case) { c.Nodes[0].Ports[0].Driver, c.Nodes[1].Ports[0].Driver = "rxe", "rxe" },
 			want: "cluster skip: software RoCE has no queues of its own"},
 		{name: "unread", do: func(c *Case) { c.Nodes[0].Ports[0].QoS.PFC = nil },
-			want: "n1 mlx5_0/1 unknown: dcb did not tell the PFC state of eth2", fix: "sudo apt install iproute2"},
+			want: "n1 mlx5_0/1 unknown: neither dcb nor mlnx_qos told the PFC state of eth2", fix: "sudo apt install iproute2"},
+		{name: "unread under OFED", do: func(c *Case) { c.Nodes[0].Ports[0].QoS.PFC = nil; c.Nodes[0].Settings.OFED = "x" },
+			want: "n1 mlx5_0/1 unknown: neither dcb nor mlnx_qos told the PFC state of eth2", fix: "sudo mlnx_qos -i eth2"},
 		{name: "no RoCE", do: func(c *Case) { *c = *goodIB() }, want: "cluster skip: no RoCE port is in use"},
 	})
 }

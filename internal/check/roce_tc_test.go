@@ -21,8 +21,15 @@ func TestRoCETC(t *testing.T) {
 			want: "n1 mlx5_0/1 fail: traffic class 102, want 106: packets say DSCP 25 while the switch protects DSCP 26, so they share a queue with everything else"},
 		{name: "the owner uses 24", do: func(c *Case) { c.Want.Data.DSCP = 24; set(c, 98) }, want: "n1 mlx5_0/1 pass: traffic class 98"},
 		{name: "unread under OFED", do: func(c *Case) {
-			c.Nodes[0].Ports[0].TrafficClass, c.Nodes[0].Settings.OFED = fact.Val[int]{}, "MLNX_OFED_LINUX-24.10"
+			s := &c.Nodes[0].Settings
+			s.OFED, s.ModPaths = "MLNX_OFED_LINUX-24.10", map[string]string{"mlx5_core": "/lib/modules/6.8.0-60-generic/updates/dkms/mlx5_core.ko"}
+			c.Nodes[0].Ports[0].TrafficClass = fact.Val[int]{}
 		}, want: "n1 mlx5_0/1 unknown: tc/1/traffic_class of mlx5_0 was not read; run weft as root"},
+		{name: "absent from the in-tree module under OFED's user space", do: func(c *Case) {
+			for _, n := range c.Nodes { // good() has the in-tree module
+				n.Ports[0].TrafficClass, n.Settings.OFED = fact.Val[int]{}, "MLNX_OFED_LINUX-24.10"
+			}
+		}, want: "cluster skip: no port has a traffic class of its own, which only mlx5 under OFED has; weft env sets NCCL_IB_TC instead"},
 		{name: "absent without OFED", do: func(c *Case) {
 			for _, n := range c.Nodes {
 				n.Ports[0].TrafficClass = fact.Val[int]{}

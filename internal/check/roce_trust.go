@@ -31,7 +31,7 @@ var roceTrust = Check{
 			if f.Status == Pass && keys[i] != usual {
 				f.Status, f.Got, f.Want = Warn, "another DSCP map than most ports", "one map"
 				f.Why = "what is urgent at one end is ordinary at the other; CNPs and storage suffer first"
-				f.Fix = []string{"sudo dcb app show dev " + pa.Port.Netdev + " dscp-prio   # here and on a port that passes, then make them equal"}
+				f.Fix = []string{qosShow(pa.Node, pa.Port, "app") + "   # here and on a port that passes, then make them equal"}
 			}
 			out = append(out, f)
 		}
@@ -54,7 +54,7 @@ func judgeTrust(n *fact.Node, p *fact.Port, dscp, prio int, bad Status) Finding 
 	switch {
 	case p.QoS.Trust == "":
 		f.Status, f.Want, f.Why = Unknown, "", "what "+p.Netdev+" trusts was not read"
-		f.Fix = []string{install(n, "iproute2", "iproute"), "sudo dcb app show dev " + p.Netdev}
+		f.Fix = qosUnread(n, p, "app")
 		return f
 	case p.QoS.Trust != "dscp":
 		f.Got = "trusts " + p.QoS.Trust
@@ -74,7 +74,7 @@ func judgeTrust(n *fact.Node, p *fact.Port, dscp, prio int, bad Status) Finding 
 	}
 	f.Status = bad
 	f.Fix = append(pfcAgent(n, p), fmt.Sprintf("sudo dcb app replace dev %s dscp-prio %d:%d", p.Netdev, dscp, prio))
-	if n.Settings.OFED != "" {
+	if hasMlnxQoS(n, p) {
 		f.Fix = []string{fmt.Sprintf("sudo mlnx_qos -i %s --trust dscp --dscp2prio set,%d,%d", p.Netdev, dscp, prio)}
 	}
 	return f

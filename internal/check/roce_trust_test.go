@@ -15,6 +15,9 @@ func TestRoCETrust(t *testing.T) {
 			want: "n1 mlx5_0/1 warn: trusts pcp" + want + pcp},
 		{name: "under OFED", do: func(c *Case) { c.Nodes[0].Ports[0].QoS.Trust = "pcp"; c.Nodes[0].Settings.OFED = "x" },
 			want: "n1 mlx5_0/1 fail: trusts pcp" + want + pcp, fix: "mlnx_qos -i eth2 --trust dscp"},
+		{name: "E810 beside OFED", do: func(c *Case) {
+			c.Nodes[0].Ports[0].QoS.Trust, c.Nodes[0].Ports[0].Driver, c.Nodes[0].Settings.OFED = "pcp", "irdma", "x"
+		}, want: "n1 mlx5_0/1 fail: trusts pcp" + want + pcp, fix: "sudo dcb app replace dev eth2 dscp-prio 26:3"},
 		{name: "26 elsewhere", do: func(c *Case) { c.Nodes[0].Ports[0].QoS.DSCP[26] = 0 },
 			want: "n1 mlx5_0/1 fail: DSCP 26 to priority 0" + want + "RDMA packets land in a priority that PFC does not protect"},
 		{name: "26 not mapped", do: func(c *Case) { delete(c.Nodes[0].Ports[0].QoS.DSCP, 26) },
