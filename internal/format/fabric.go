@@ -1,7 +1,9 @@
 package format
 
 import (
+	"cmp"
 	"strconv"
+	"strings"
 
 	"weft/internal/dump"
 	"weft/internal/fact"
@@ -16,7 +18,7 @@ var fabricReader = Reader{
 		{Run: "ibnetdiscover", Root: true},
 		{Run: "iblinkinfo -l", Root: true, Quiet: true},
 		{Run: "ibqueryerrors", Root: true, Quiet: true},
-		{Run: "sminfo", Root: true},
+		{Run: "sminfo", Root: true, Quiet: true}, // fails when no manager answers, which is an answer: see readSMs
 		{Run: "saquery SMIR", Root: true, Quiet: true},
 	},
 	Read: func(*dump.Node, *fact.Node) {}, // the answer is about the cluster: see Fabric
@@ -37,6 +39,7 @@ func hasInfiniBand(d *dump.Node) bool {
 // Fabric reads what the fabric tools said on any node; nil when none did.
 func Fabric(d *dump.Dump) *fact.Fabric {
 	f := &fact.Fabric{}
+	w := where{map[string]string{}, map[string]string{}, map[int]string{}}
 	told := false
 	for _, n := range d.Nodes {
 		for _, cmd := range n.Cmds("ibnetdiscover") {
@@ -44,14 +47,14 @@ func Fabric(d *dump.Dump) *fact.Fabric {
 			net, _ := ibnet.ParseNetdiscover([]byte(text))
 			if len(net.Nodes) > 0 && len(f.Links) == 0 {
 				told = true
-				readSubnet(f, net)
+				readSubnet(f, w, net)
 			}
 		}
 		for _, cmd := range n.Cmds("iblinkinfo") {
 			text, _ := n.Cmd(cmd)
 			ports, _ := ibnet.ParseLinkinfo([]byte(text))
 			told = told || len(ports) > 0
-			readLinkinfo(f, ports)
+			readLinkinfo(f, w, ports)
 		}
 		for _, cmd := range n.Cmds("ibqueryerrors") {
 			text, _ := n.Cmd(cmd)
@@ -63,17 +66,41 @@ func Fabric(d *dump.Dump) *fact.Fabric {
 	if !told && !f.SMsRead {
 		return nil
 	}
-	nameSMs(f)
+	nameSMs(f, w)
 	return f
 }
 
-func readSubnet(f *fact.Fabric, net ibnet.Net) {
+// where says who is at which GUID and LID. mlx5 gives a port the GUID of its node,
+// mlx4 counts on from it, and tools print one or the other.
+type where struct {
+	node map[string]string // port GUID → GUID of its node
+	name map[string]string // GUID of a node or port → description
+	lid  map[int]string    // LID → description
+}
+
+func (w where) see(e ibnet.End) {
+	if e.PortGUID != "" {
+		w.node[e.PortGUID], w.name[e.PortGUID] = e.GUID, e.Name
+	}
+	if e.LID != 0 {
+		w.lid[e.LID] = e.Name
+	}
+	w.name[e.GUID] = e.Name
+}
+
+// nodeOf returns the GUID of the node that a port's GUID belongs to.
+func (w where) nodeOf(guid string) string { return cmp.Or(w.node[guid], guid) }
+
+func readSubnet(f *fact.Fabric, w where, net ibnet.Net) {
 	for _, n := range net.Nodes {
+		w.see(ibnet.End{GUID: n.GUID, Name: n.Name, LID: n.LID})
 		if n.Kind == "SW" {
 			f.Switches = append(f.Switches, fact.Switch{GUID: n.GUID, Name: n.Name, LID: n.LID, Ports: n.NumPorts})
 		}
 	}
 	for _, l := range net.Links {
+		w.see(l.A)
+		w.see(l.B)
 		f.Links = append(f.Links, fact.FabricLink{A: end(l.A), B: end(l.B), Width: lanes(l.WidthLanes), Speed: l.Speed})
 	}
 }
@@ -91,7 +118,7 @@ func lanes(n int) string {
 
 // readLinkinfo adds what both ends of a link could do, and the links themselves
 // when nothing else told them.
-func readLinkinfo(f *fact.Fabric, ports []ibnet.PortLink) {
+func readLinkinfo(f *fact.Fabric, w where, ports []ibnet.PortLink) {
 	byPort := map[portKey]int{}
 	for i, l := range f.Links {
 		byPort[portKey{l.A.GUID, l.A.Port}] = i
@@ -101,11 +128,14 @@ func readLinkinfo(f *fact.Fabric, ports []ibnet.PortLink) {
 		if p.Peer.Port == 0 {
 			continue
 		}
+		p.GUID, p.Peer.GUID = w.nodeOf(p.GUID), w.nodeOf(p.Peer.GUID)
 		i, ok := byPort[portKey{p.GUID, p.Port}]
 		if !ok {
 			if _, again := byPort[portKey{p.Peer.GUID, p.Peer.Port}]; again && p.Peer.GUID != "" {
 				continue
 			}
+			w.see(ibnet.End{GUID: p.GUID, Name: p.Name, LID: p.LID})
+			w.see(p.Peer)
 			i = len(f.Links)
 			byPort[portKey{p.GUID, p.Port}] = i
 			f.Links = append(f.Links, fact.FabricLink{
@@ -152,7 +182,9 @@ func readSMs(f *fact.Fabric, n *dump.Node) {
 	}
 	if text, ok := n.Cmd("sminfo"); ok {
 		some, _ := ibnet.ParseSminfo([]byte(text))
-		f.SMsRead = true
+		// It asked and nobody answered. Where it could not even ask it says "Failed
+		// to open". Seen with sminfo 44 on ibsim, before opensm and after its death.
+		f.SMsRead = f.SMsRead || strings.Contains(text, "iberror: failed: query")
 		sms = append(sms, some...)
 	}
 	for _, sm := range sms {
@@ -167,20 +199,9 @@ func readSMs(f *fact.Fabric, n *dump.Node) {
 	}
 }
 
-// nameSMs names subnet managers by the link end they sit on.
-func nameSMs(f *fact.Fabric) {
-	for i := range f.SMs {
-		for _, s := range f.Switches {
-			if s.LID == f.SMs[i].LID && s.LID != 0 {
-				f.SMs[i].Name = s.Name
-			}
-		}
-		for _, l := range f.Links {
-			for _, e := range []fact.End{l.A, l.B} {
-				if e.GUID == f.SMs[i].GUID {
-					f.SMs[i].Name = e.Name
-				}
-			}
-		}
+// nameSMs names subnet managers by the port they run on, else by its LID.
+func nameSMs(f *fact.Fabric, w where) {
+	for i, sm := range f.SMs {
+		f.SMs[i].Name = cmp.Or(w.name[sm.GUID], w.lid[sm.LID])
 	}
 }
