@@ -86,7 +86,11 @@ func command(c format.Cmd) string {
 	}
 	switch {
 	case c.Sh != "":
-		return fmt.Sprintf("%s %s sh -c %s", run, quote(c.Run), quote(c.Sh))
+		call := fmt.Sprintf("%s %s sh -c %s", run, quote(c.Run), quote(c.Sh))
+		if c.For != "" {
+			call = fmt.Sprintf("for f in %s; do [ -e \"$f\" ] || continue; %s; break; done", c.For, call)
+		}
+		return call
 	case c.For != "":
 		words := strings.ReplaceAll(c.Run, "{}", `"$x"`)
 		key := `"` + strings.ReplaceAll(c.Run, "{}", "$x") + `"`

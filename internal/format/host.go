@@ -13,9 +13,9 @@ var hostReader = Reader{
 		{Run: "uname -m"},
 		{Run: "id"},
 		{Run: "ssh-connection", Sh: `printf '%s\n' "$SSH_CONNECTION"`},
-		{Run: "timedatectl show", Quiet: true},
+		{Run: "timedatectl show", For: systemd, Quiet: true},
 		{Run: "chronyc -c tracking", Quiet: true},
-		{Run: "container-runtimes", Sh: `for c in podman docker; do command -v $c || true; done`},
+		{Run: "container-runtimes", Sh: `command -v podman; [ -S ` + dockerSocket + ` ] && command -v docker; true`},
 	},
 	Read: readHost,
 }
@@ -29,7 +29,7 @@ var settingsReader = Reader{
 		{Dir: "/usr/lib/modules-load.d", Names: []string{"*.conf"}},
 		{Dir: "/etc", Names: []string{"modules", "rdma/rdma.conf", "rdma/modules/*.conf", "security/limits.conf", "security/limits.d/*.conf"}},
 		{Dir: "/etc/modprobe.d", Names: []string{"*.conf"}},
-		{Dir: "/sys/module/*/parameters", Names: []string{"log_num_mgm_entry_size", "roce_ena", "send_queue_size", "ipoib_enhanced"}, Quiet: true},
+		{Dir: "/sys/module", Names: []string{"mlx4_core/parameters/log_num_mgm_entry_size", "irdma/parameters/roce_ena", "ib_ipoib/parameters/ipoib_enhanced"}, Quiet: true},
 		{Dir: "/sys/kernel/iommu_groups/*", Names: []string{"type"}, Quiet: true},
 	},
 	Cmds: []Cmd{
@@ -38,29 +38,39 @@ var settingsReader = Reader{
 		{Run: "dkms status", Quiet: true},
 		{Run: "ofed_info -s", Quiet: true},
 		{Run: "ls -l device files", Sh: `ls -ld /dev/infiniband/* /dev/kfd /dev/dri/* /dev/nvidia[0-9]* /dev/nvidiactl 2>/dev/null; true`},
-		{Run: "systemctl show units", Sh: `[ -d /run/systemd/system ] || exit 0; systemctl show -p Id,LoadState,ActiveState,UnitFileState,LimitMEMLOCK ` + units},
-		{Run: "service limits", Sh: `for u in ` + units + `; do p=$(systemctl show -p MainPID --value "$u" 2>/dev/null); [ "${p:-0}" -gt 0 ] 2>/dev/null && printf '%s ' "$u" && grep 'Max locked memory' /proc/$p/limits; done; true`, Quiet: true},
-		{Run: "systemctl show -p DefaultLimitMEMLOCK", Quiet: true},
+		{Run: "systemctl show units", For: systemd, Sh: `systemctl show -p Id,LoadState,ActiveState,UnitFileState,LimitMEMLOCK ` + units},
+		{Run: "service limits", For: systemd, Sh: `{ systemctl show -p Id,MainPID ` + units + `; echo; } | while IFS== read -r k v; do case $k in Id) u=$v;; MainPID) p=$v;; '') [ "${p:-0}" -gt 0 ] && printf '%s ' "$u" && grep 'Max locked memory' /proc/$p/limits; u= p=;; esac; done; true`, Quiet: true},
+		{Run: "systemctl show -p DefaultLimitMEMLOCK", For: systemd, Quiet: true},
 		{Run: "packages", Sh: `if command -v dpkg-query >/dev/null; then dpkg-query -W -f '${Package}\t${Version}\t${db:Status-Status}\n' ` + debPackages + ` 2>/dev/null; else rpm -q --qf '%{NAME}\t%{VERSION}-%{RELEASE}\n' ` + rpmPackages + `; fi; true`},
 	},
 	Read: readSettings,
 }
 
-// units are the services that a fabric cares about.
-const units = "opensm.service opensmd.service docker.service containerd.service podman.service ray.service vllm.service openibd.service nvidia-fabricmanager.service"
+// What is there only when the thing itself runs.
+const (
+	systemd      = "/run/systemd/system"
+	dockerSocket = "/var/run/docker.sock"
+)
+
+// units are the services that a fabric cares about: these by name, so that one that
+// is not there says so, and those of a family that systemd has loaded, for show
+// takes no pattern for others.
+const units = "opensm.service opensmd.service docker.service containerd.service podman.service slurmd.service ray.service vllm.service openibd.service nvidia-fabricmanager.service " +
+	"$(systemctl list-units --all --plain --no-legend 'opensm*.service' 'ray*.service' 'vllm*.service' 2>/dev/null | cut -d' ' -f1)"
 
 // The packages that checks ask for, by distribution.
 const (
-	debPackages = "rdma-core ibverbs-utils ibverbs-providers rdmacm-utils perftest infiniband-diags ethtool mstflint iproute2 pciutils opensm nvidia-container-toolkit"
-	rpmPackages = "rdma-core libibverbs-utils librdmacm-utils libibverbs perftest infiniband-diags ethtool mstflint iproute pciutils opensm nvidia-container-toolkit"
+	debPackages = "rdma-core ibverbs-utils ibverbs-providers rdmacm-utils perftest infiniband-diags ethtool mstflint mft iproute2 pciutils opensm nvidia-container-toolkit"
+	rpmPackages = "rdma-core libibverbs-utils librdmacm-utils libibverbs perftest infiniband-diags ethtool mstflint mft iproute pciutils opensm nvidia-container-toolkit"
 )
 
 var firewallReader = Reader{
 	Name: "firewall",
 	Why:  "whether RoCE, Ray and NCCL packets are let in",
 	Cmds: []Cmd{
-		{Run: "firewall-cmd --list-all-zones", Root: true, Quiet: true},
-		{Run: "ufw status verbose", Root: true, Quiet: true},
+		// Both are Python and slow to say that they are not in use.
+		{Run: "firewall-cmd --list-all-zones", For: systemd, Sh: `systemctl -q is-active firewalld || exit 0; firewall-cmd --list-all-zones`, Root: true, Quiet: true},
+		{Run: "ufw status verbose", For: "/etc/ufw/ufw.conf", Sh: `grep -qs '^ENABLED=yes' /etc/ufw/ufw.conf || exit 0; ufw status verbose`, Root: true, Quiet: true},
 		{Run: "nft -j list ruleset", Root: true, Quiet: true},
 	},
 	Read: readFirewall,
@@ -91,11 +101,13 @@ var softwareReader = Reader{
 	Cmds: []Cmd{
 		// Only these variables leave the node: shell files and containers hold secrets too.
 		{Run: "nccl environment", Sh: `grep -HosE '(` + envNames + `)[A-Z0-9_]*=[^[:space:]]*' /etc/environment /etc/environment.d/*.conf /etc/profile.d/*.sh /etc/nccl.conf "$HOME"/.nccl.conf "$HOME"/.bashrc "$HOME"/.profile /etc/systemd/system/*.service /etc/systemd/system/*.d/*.conf /etc/containers/systemd/*.container; true`},
-		{Run: "container environment", Sh: `for c in podman docker; do command -v $c >/dev/null || continue; for i in $($c ps -q 2>/dev/null); do $c inspect --format '{{$n := .Name}}{{range .Config.Env}}{{$n}}:{{.}}{{"\n"}}{{end}}' $i; done; done | grep -E ':(` + envNames + `)'; true`, Quiet: true},
-		{Run: "nccl libraries", Sh: `ls -1 /usr/lib/*/libnccl.so.*.* /usr/lib64/libnccl.so.*.* /usr/lib/*/libnccl-net*.so* /usr/lib64/libnccl-net*.so* /opt/rocm*/lib/librccl.so.*.* /usr/local/lib/libnccl.so.*.* 2>/dev/null; true`},
-		{Run: "podman images --format json", Quiet: true},
-		{Run: "docker images", Sh: `docker images --digests --format '{{json .}}'`, Quiet: true},
-		{Run: "cdi", Sh: `for d in /etc/cdi /var/run/cdi; do grep -hsE '^kind:|"kind":' $d/*; done; true`},
+		{Run: "docker environment", For: dockerSocket, Sh: containerEnv("docker"), Quiet: true},
+		{Run: "podman environment", For: "/usr/bin/podman", Sh: containerEnv("podman"), Quiet: true},
+		{Run: "nccl libraries", Sh: `for f in /usr/lib/*-linux-gnu/lib[nr]ccl*.so* /usr/lib64/lib[nr]ccl*.so* /opt/rocm*/lib/lib[nr]ccl*.so* /usr/local/lib/lib[nr]ccl*.so*; do [ -f "$f" ] && [ ! -L "$f" ] && echo "$f"; done; true`},
+		// A runtime that refuses leaves a gap, which tells it from one without images.
+		{Run: "podman images --format json", Sh: `command -v podman >/dev/null || exit 0; podman images --format json`},
+		{Run: "docker images", Sh: `docker images --digests --format '{{json .}}'`, For: dockerSocket},
+		{Run: "cdi", Sh: `grep -hsE '^kind:|"kind":' /etc/cdi/* /var/run/cdi/*; true`},
 		{Run: "dmesg", Sh: `dmesg | grep -E 'mlx|irdma|ice |bnxt|infiniband|nvidia|NVRM|AER|thunderbolt|available PCIe' | tail -n 400; true`, Root: true},
 	},
 	Read: readSoftware,
@@ -103,3 +115,8 @@ var softwareReader = Reader{
 
 // envNames are the families of variables that steer collectives.
 const envNames = "NCCL_|RCCL_|UCX_|GLOO_|OMPI_MCA_|RAY_ADDRESS|VLLM_HOST_IP|TP_SOCKET"
+
+// containerEnv lists those variables of the running containers, as CONTAINER:NAME=VALUE.
+func containerEnv(tool string) string {
+	return tool + ` ps -q | xargs -r ` + tool + ` inspect --format '{{$n := .Name}}{{range .Config.Env}}{{$n}}:{{.}}{{"\n"}}{{end}}' | grep -E ':(` + envNames + `)'; true`
+}

@@ -2,6 +2,7 @@ package format
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"weft/internal/dump"
@@ -21,22 +22,7 @@ func readSoftware(d *dump.Node, n *fact.Node) {
 			}
 		}
 	}
-	for _, tool := range []struct {
-		cmd   string
-		parse func([]byte) ([]images.Image, error)
-	}{{"podman images --format json", images.ParsePodman}, {"docker images", images.ParseDocker}} {
-		text, ok := d.Cmd(tool.cmd)
-		if !ok {
-			continue
-		}
-		s.ImagesRead = true
-		some, _ := tool.parse([]byte(text))
-		for _, i := range some {
-			if i.Name != "" {
-				s.Images = append(s.Images, fact.Image{Name: i.Name + ":" + i.Tag, Digest: i.Digest})
-			}
-		}
-	}
+	readImages(d, n)
 	if text, ok := answered(d, "cdi"); ok {
 		s.CDIRead = true
 		for line := range strings.Lines(text) {
@@ -49,6 +35,31 @@ func readSoftware(d *dump.Node, n *fact.Node) {
 	readKmsg(d, s)
 }
 
+// readImages reads the images of every runtime. One that is installed and has none
+// prints nothing; one that refused leaves a gap.
+func readImages(d *dump.Node, n *fact.Node) {
+	s := &n.Settings
+	for _, tool := range []struct {
+		name, cmd string
+		parse     func([]byte) ([]images.Image, error)
+	}{{"podman", "podman images --format json", images.ParsePodman}, {"docker", "docker images", images.ParseDocker}} {
+		text, ok := d.Cmd(tool.cmd)
+		if !ok && slices.Contains(n.Host.Containers, tool.name) {
+			_, ok = answered(d, tool.cmd)
+		}
+		if !ok {
+			continue
+		}
+		s.ImagesRead = true
+		some, _ := tool.parse([]byte(text))
+		for _, i := range some {
+			if i.Name != "" {
+				s.Images = append(s.Images, fact.Image{Name: i.Name + ":" + i.Tag, Digest: i.Digest})
+			}
+		}
+	}
+}
+
 // answered returns what a command printed. A command that ran and printed nothing
 // leaves no member and no gap: then the node must have answered at all.
 func answered(d *dump.Node, cmd string) (string, bool) {
@@ -58,7 +69,7 @@ func answered(d *dump.Node, cmd string) (string, bool) {
 
 // readEnv reads "FILE:NAME=VALUE" lines.
 func readEnv(d *dump.Node, s *fact.Settings) {
-	for _, cmd := range []string{"nccl environment", "container environment"} {
+	for _, cmd := range []string{"nccl environment", "docker environment", "podman environment"} {
 		text, ok := answered(d, cmd)
 		if !ok {
 			continue
@@ -70,7 +81,7 @@ func readEnv(d *dump.Node, s *fact.Settings) {
 			if !ok || !ok2 {
 				continue
 			}
-			if cmd == "container environment" {
+			if cmd != "nccl environment" {
 				where = "container " + strings.TrimPrefix(where, "/")
 			}
 			s.Env = append(s.Env, fact.EnvVar{Name: name, Value: strings.Trim(value, `"'`), Where: where})
