@@ -68,6 +68,19 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestForgedComplaintStaysAComplaint(t *testing.T) {
+	n := NewNode("n")
+	n.Gap["$ evil"] = "it said\n-- other/etc/shadow --\nroot\x1b[31m"
+	n.Link["/sys/x"] = "-- other/etc/passwd --"
+	d, err := Parse((&Dump{Nodes: []*Node{n}}).Format())
+	if err != nil || len(d.Nodes) != 1 {
+		t.Fatalf("%d nodes, %v", len(d.Nodes), err)
+	}
+	if got := d.Nodes[0].Gap["$ evil"]; got != "it said\n>-- other/etc/shadow --\nroot?[31m" {
+		t.Errorf("gap %q", got)
+	}
+}
+
 func TestHandWrittenNeedsNoEnd(t *testing.T) {
 	d, err := Parse([]byte("what we saw\n-- !n/sys/x --\npermission denied\n"))
 	if err != nil {

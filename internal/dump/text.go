@@ -44,10 +44,10 @@ func (n *Node) format(b *bytes.Buffer) int {
 		member(b, mark+n.Name+slash(k), text)
 	}
 	for _, k := range slices.Sorted(maps.Keys(n.Link)) {
-		member(b, "@"+n.Name+slash(k), n.Link[k])
+		member(b, "@"+n.Name+slash(k), tame(n.Link[k]))
 	}
 	for _, k := range slices.Sorted(maps.Keys(n.Gap)) {
-		member(b, "!"+n.Name+slash(k), n.Gap[k])
+		member(b, "!"+n.Name+slash(k), tame(n.Gap[k]))
 	}
 	return len(n.Text) + len(n.Link) + len(n.Gap)
 }
@@ -65,6 +65,27 @@ func member(b *bytes.Buffer, name, text string) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		b.WriteByte('\n')
 	}
+}
+
+// tame makes words of a node, which may be anything, safe to stand in the archive
+// as they are: no control characters, and no line that starts another member.
+func tame(text string) string {
+	if plain(text) {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(strings.ToValidUTF8(text, "?")) {
+		if _, forged := marker(line); forged {
+			b.WriteByte('>')
+		}
+		b.WriteString(strings.Map(func(r rune) rune {
+			if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+				return '?'
+			}
+			return r
+		}, line))
+	}
+	return b.String()
 }
 
 // plain reports whether text can stand in the archive as it is: readable, and

@@ -118,29 +118,7 @@ func readNvidia(d *dump.Node, n *fact.Node) {
 		n.Settings.GPUDriver = m.Version
 		n.Settings.GPUOpen = fact.Some(m.Open)
 	}
-	var log nvsmi.Log
-	told := false
-	for _, cmd := range d.Cmds("nvidia-smi") {
-		text, _ := d.Cmd(cmd)
-		var parse func([]byte) (nvsmi.Log, error)
-		switch {
-		case strings.Contains(cmd, "topo") || strings.Contains(cmd, "nvlink") || strings.HasSuffix(cmd, "-L"):
-			continue
-		case strings.Contains(cmd, "-x"):
-			parse = nvsmi.ParseXML
-		case strings.Contains(cmd, "--query-gpu"):
-			parse = nvsmi.ParseCSV
-		case strings.Contains(cmd, "-q"):
-			parse = nvsmi.ParseText
-		default:
-			parse = nvsmi.ParseTable
-		}
-		if l, err := parse([]byte(text)); len(l.GPUs) > 0 || err == nil {
-			told = true
-			log = l
-			break
-		}
-	}
+	log, told := nvidiaLog(d)
 	fill(&n.Settings.GPUDriver, log.Driver)
 	fill(&n.Settings.CUDA, log.CUDA)
 	for _, q := range log.GPUs {
@@ -157,6 +135,30 @@ func readNvidia(d *dump.Node, n *fact.Node) {
 			g.Seen = fact.Some(false)
 		}
 	}
+}
+
+// nvidiaLog reads the form of nvidia-smi that tells most.
+func nvidiaLog(d *dump.Node) (log nvsmi.Log, told bool) {
+	for _, form := range []struct {
+		is    func(cmd string) bool
+		parse func([]byte) (nvsmi.Log, error)
+	}{
+		{func(cmd string) bool { return strings.Contains(cmd, "-x") }, nvsmi.ParseXML},
+		{func(cmd string) bool { return strings.HasSuffix(cmd, " -q") }, nvsmi.ParseText},
+		{func(cmd string) bool { return strings.Contains(cmd, "--query-gpu") }, nvsmi.ParseCSV},
+		{func(cmd string) bool { return cmd == "nvidia-smi" }, nvsmi.ParseTable},
+	} {
+		for _, cmd := range d.Cmds("nvidia-smi") {
+			if !form.is(cmd) {
+				continue
+			}
+			text, _ := d.Cmd(cmd)
+			if l, err := form.parse([]byte(text)); len(l.GPUs) > 0 || err == nil {
+				return l, true
+			}
+		}
+	}
+	return log, false
 }
 
 func fillNvidia(g *fact.GPU, q nvsmi.GPU) {
