@@ -39,19 +39,22 @@ var readAbsent = []string{"no such", "not found", "not installed", "not supporte
 var readBarred = []string{"permission", "not permitted", "root", "superuser", "access denied"}
 
 // readNeeds says which files and commands some check needs, in people's words. A
-// gap elsewhere changes no verdict and is not worth a warning.
+// gap elsewhere changes no verdict and is not worth a warning. A test holds it
+// against what readers read.
 var readNeeds = []struct{ what, files, cmds string }{
-	{"GPUs", "/sys/class/drm /sys/class/kfd /proc/driver/nvidia", "nvidia-smi rocm-smi amd-smi rocminfo"},
+	{"GPUs", "/sys/class/drm /sys/class/kfd /proc/driver/nvidia /opt/rocm", "nvidia-smi rocm-smi amd-smi rocminfo"},
 	{"RDMA ports", "/sys/class/infiniband /dev/infiniband /sys/kernel/config/rdma_cm", "rdma ibv_devinfo ibstat show_gids ls"},
-	{"network interfaces", "/sys/class/net", "ip devlink getent ping"},
+	{"network interfaces", "/sys/class/net", "ip devlink getent ping ssh-connection"},
 	{"NIC settings", "", "ethtool dcb mlnx_qos"},
 	{"PCIe registers", "/sys/bus/pci /sys/devices/pci /sys/kernel/iommu_groups", "lspci setpci"},
 	{"firewall", "", "nft iptables ufw firewall-cmd"},
 	{"kernel log", "/dev/kmsg", "dmesg journalctl"},
-	{"kernel and limits", "/proc/ /sys/module /etc/security /etc/modules /etc/modprobe.d /etc/os-release", "modinfo dkms uname id"},
+	{"machine", "/sys/devices/virtual/dmi /sys/devices/system/node", ""},
+	{"kernel and limits", "/proc/ /sys/module /etc/security /etc/modules /usr/lib/modules-load.d /etc/rdma /etc/modprobe.d /etc/os-release", "modinfo dkms uname id"},
 	{"packages and services", "", "packages dpkg-query rpm systemctl"},
 	{"InfiniBand fabric", "", "ibnetdiscover iblinkinfo ibqueryerrors saquery sminfo"},
-	{"NCCL and containers", "", "nccl container docker podman cdi"},
+	{"NCCL and containers", "", "nccl container-runtimes docker podman cdi"},
+	{"the rest of its answers", "", "sh"}, // collect's own gap of a node that was cut off
 }
 
 // readNeed returns what a gap is about, "" when no check needs it.
