@@ -15,9 +15,7 @@ type Cluster struct {
 	Story  string   // what happened, in two sentences
 	From   string   // the document
 	Faults []string // the checks that fail, and no others
-	Warns  []string // the checks that warn, and no others
-
-	Unknowns []string // the checks that could not look at something, and no others
+	Warns  []string // the checks that warn, and no others; none is unknown
 }
 
 // Dump is what its nodes would have answered.
@@ -54,9 +52,7 @@ var (
 		Story: "A rack of four servers with two ConnectX-6 and four GPUs each passes ping and then trains at a fraction of its speed.\n" +
 			"Every node has one of the faults that a bench finds before such a rack ships: a port at half rate, no PFC, a small MTU, no peermem, drivers not built for the kernel, a clock that runs ahead, ssh on the data plane.",
 		Faults: []string{"node.clock", "node.ofed", "port.rate", "roce.mtu", "roce.pfc", "roce.trust", "roce.tc", "gpu.direct", "nccl.env"},
-		Warns:  []string{"plane.separate", "nccl.symmetry"},
-		// The in-tree mlx5 of kai4 has no files for these.
-		Unknowns: []string{"roce.ecn", "roce.tc"},
+		Warns:  []string{"plane.separate"},
 	}
 	ibLab = Cluster{
 		Name: "ib-lab", From: "an InfiniBand and GPU lab of three Dell servers (a blog)",
@@ -78,8 +74,8 @@ var (
 		Name: "spark-ws", From: "Heterogeneous Distributed Inference over RDMA (DGX Spark playbook)",
 		Title: "a DGX Spark and a workstation on one cable",
 		Story: "A DGX Spark and a workstation with a ConnectX-5 share a 100 Gb/s cable for distributed inference.\n" +
-			"After a reboot the workstation is back at MTU 1500 and its RDMA device has another name than NCCL was told, its user may not open /dev/infiniband, and only one of the Spark's twin functions has an address.",
-		Faults: []string{"node.devices", "port.twins", "roce.mtu", "nccl.env", "nccl.symmetry"},
-		Warns:  []string{"node.aspm", "port.temp", "nccl.symmetry"},
+			"After a reboot the workstation is back at MTU 1500 and its RDMA device has another name than NCCL was told, and its user may not open /dev/infiniband; that the Spark uses one of its twin functions alone costs nothing at this rate.",
+		Faults: []string{"node.devices", "roce.mtu", "nccl.env"},
+		Warns:  []string{"node.aspm", "port.temp"},
 	}
 )

@@ -94,7 +94,7 @@ func TestChecksFindExactlyTheFaults(t *testing.T) {
 			for _, tt := range []struct {
 				status check.Status
 				want   []string
-			}{{check.Fail, c.Faults}, {check.Warn, c.Warns}, {check.Unknown, c.Unknowns}} {
+			}{{check.Fail, c.Faults}, {check.Warn, c.Warns}, {check.Unknown, nil}} {
 				if d := cmp.Diff(sorted(tt.want), sorted(got[tt.status])); d != "" {
 					t.Errorf("%v: -want +got:\n%s", tt.status, d)
 				}

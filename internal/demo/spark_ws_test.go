@@ -7,7 +7,8 @@ import "weft/internal/sample"
 func sparkWS() *sample.Cluster {
 	spark := sample.Spark("spark", 1, 100)
 	spark.Netdev("enp1s0f0np0").Addrs = []string{"192.168.200.1/24"}
-	// Its twin enP2p1s0f0np0 is up, and nobody gave it an address.
+	// Its twin enP2p1s0f0np0 is up, and nobody gave it an address: at 100 Gb/s the
+	// document needs one function alone.
 
 	ws := sample.New("workstation", 2)
 	ws.Kernel, ws.MemoryGiB = "6.14.0-33-generic", 256

@@ -55,6 +55,9 @@ func (f *Fabric) write(w writer) {
 			fmt.Fprintf(&info, "sminfo: sm lid %d sm guid %s, activity count 8812 priority %d state %d SMINFO_MASTER\n", lid, guid, sm.Priority, sm.State)
 		}
 	}
+	if len(f.SMs) == 0 {
+		info.WriteString("sminfo: iberror: failed: query\n")
+	}
 	w.cmd("sminfo", info.String())
 	w.cmd("saquery SMIR", records.String())
 }

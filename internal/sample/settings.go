@@ -66,7 +66,7 @@ func limits(memlock int64) string {
 }
 
 // units are the services that weft asks systemd about.
-var units = []string{"opensm", "opensmd", "docker", "containerd", "podman", "ray", "vllm", "openibd", "nvidia-fabricmanager"}
+var units = []string{"opensm", "opensmd", "docker", "containerd", "podman", "slurmd", "ray", "vllm", "openibd", "nvidia-fabricmanager"}
 
 func (m *Machine) writeUnits(w writer) {
 	var blocks []string
@@ -90,12 +90,13 @@ func (m *Machine) writeUnits(w writer) {
 	w.cmd("service limits", running)
 }
 
-// packages and their versions, by the names of Debian and of Red Hat.
+// packages and their versions, by the names of Debian and of Red Hat; "" is one that
+// nobody has.
 var debs = [][2]string{{"rdma-core", "50.0-2build2"}, {"ibverbs-utils", "50.0-2build2"}, {"ibverbs-providers", "50.0-2build2"}, {"rdmacm-utils", "50.0-2build2"}, {"perftest", "24.01.0+0.38-1"},
-	{"infiniband-diags", "50.0-2build2"}, {"ethtool", "1:6.7-1"}, {"mstflint", "4.26.0+1-3"}, {"iproute2", "6.1.0-1ubuntu6"}, {"pciutils", "1:3.10.0-2"}, {"opensm", "3.3.23-2"}, {"nvidia-container-toolkit", "1.17.8-1"}}
+	{"infiniband-diags", "50.0-2build2"}, {"ethtool", "1:6.7-1"}, {"mstflint", "4.26.0+1-3"}, {"mft", ""}, {"iproute2", "6.1.0-1ubuntu6"}, {"pciutils", "1:3.10.0-2"}, {"opensm", "3.3.23-2"}, {"nvidia-container-toolkit", "1.17.8-1"}}
 
 var rpms = [][2]string{{"rdma-core", "57.0-2"}, {"libibverbs-utils", "57.0-2"}, {"librdmacm-utils", "57.0-2"}, {"libibverbs", "57.0-2"}, {"perftest", "24.04.0.0.41-2"}, {"infiniband-diags", "57.0-2"},
-	{"ethtool", "6.15-1"}, {"mstflint", "4.34.0-1"}, {"iproute", "6.14.0-2"}, {"pciutils", "3.13.0-7"}, {"opensm", "3.3.24-9"}, {"nvidia-container-toolkit", "1.17.8-1"}}
+	{"ethtool", "6.15-1"}, {"mstflint", "4.34.0-1"}, {"mft", ""}, {"iproute", "6.14.0-2"}, {"pciutils", "3.13.0-7"}, {"opensm", "3.3.24-9"}, {"nvidia-container-toolkit", "1.17.8-1"}}
 
 func (m *Machine) writePackages(w writer) {
 	var b strings.Builder
@@ -105,7 +106,7 @@ func (m *Machine) writePackages(w writer) {
 		list = debs
 	}
 	for _, p := range list {
-		gone := slices.Contains(m.Missing, p[0]) || p[0] == "opensm" && m.Opensm == "" || p[0] == "nvidia-container-toolkit" && !nvidia
+		gone := p[1] == "" || slices.Contains(m.Missing, p[0]) || p[0] == "opensm" && m.Opensm == "" || p[0] == "nvidia-container-toolkit" && !nvidia
 		switch {
 		case gone && deb: // dpkg-query complains on stderr
 		case gone:
