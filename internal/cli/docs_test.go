@@ -70,35 +70,48 @@ func TestChecksIndex(t *testing.T) {
 }
 
 // TestReadmeTourIsReal runs every command of the README's tour on the demo cluster
-// it names and wants the output that the README shows.
+// it names and wants the output that the README shows. UPDATE=1 rewrites it.
 func TestReadmeTourIsReal(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	path, err := filepath.Abs("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, tour, ok := strings.Cut(string(readme), "## A tour")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(b)
+	before, rest, ok := strings.Cut(readme, "## A tour")
 	if !ok {
 		t.Fatal("README.md has no tour")
 	}
-	tour, _, _ = strings.Cut(tour, "\n## ")
+	tour, after, _ := strings.Cut(rest, "\n## ")
 	t.Chdir(t.TempDir())
 	if code, _, errOut := weft(t, "demo", "--export", ".", "spark-ws"); code != 0 {
 		t.Fatal(errOut)
 	}
 	ran := 0
-	for _, block := range strings.Split(tour, "```")[1:] {
-		command, want, ok := strings.Cut(strings.TrimPrefix(block, "\n"), "\n")
+	parts := strings.Split(tour, "```") // text and code take turns
+	for i := 1; i < len(parts); i += 2 {
+		command, want, _ := strings.Cut(strings.TrimPrefix(parts[i], "\n"), "\n")
 		args, isWeft := strings.CutPrefix(command, "$ weft ")
-		if !ok || !isWeft {
+		if !isWeft {
 			continue
 		}
 		ran++
 		_, out, _ := weft(t, strings.Fields(args)...)
-		if out != want {
+		if out != want && os.Getenv("UPDATE") == "" {
 			t.Errorf("%s answers\n%s\nREADME.md shows\n%s", command, out, want)
 		}
+		parts[i] = "\n" + command + "\n" + out
 	}
 	if ran < 4 {
 		t.Errorf("the tour has only %d commands", ran)
+	}
+	if os.Getenv("UPDATE") != "" {
+		text := before + "## A tour" + strings.Join(parts, "```") + "\n## " + after
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
