@@ -64,6 +64,11 @@ type Hop struct {
 // Hops returns the PCIe links from a device up to the root. A path alternates
 // link and switch inside (endpoint — downstream port, upstream port — root port),
 // so devices pair up two by two. Speeds and widths that are unknown are zero.
+//
+// An end that states nothing takes the other's word: a virtual function has no link
+// of its own, and some devices tell no maximum. Can is then what the port above
+// could do, which the device below may not reach: a hop may seem slower than it
+// could be although nothing is wrong, and never the other way round.
 func Hops(n *fact.Node, bdf string) []Hop {
 	path := Path(n, bdf)
 	var hops []Hop

@@ -1,10 +1,11 @@
 // Package ethtool reads what ethtool prints, as text and as --json. Pure: bytes in, structs out.
 //
-// ethtool 6.1 was run to check the text of every command here and the JSON of
-// -k; it refuses --json for the plain command, -i, -S without groups, -m, -g,
-// -c and --show-priv-flags. The JSON of those follows the sources of later
-// releases, as does the JSON of -a and --show-fec, which no device at hand
-// supported.
+// ethtool 6.1 was run to check the text of the plain command, -i, -S, -g, -c and
+// -k, and the JSON of -k. To -m, -a, --show-fec and --show-priv-flags no device at
+// hand said more than "not supported": their text follows ethtool's sources and
+// outputs that others published. ethtool 6.1 refuses --json for the plain command,
+// -i, -S without groups, -m, -g, -c and --show-priv-flags; the JSON of those, of -a
+// and of --show-fec follows the sources of later releases.
 package ethtool
 
 import (

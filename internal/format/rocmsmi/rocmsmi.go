@@ -59,7 +59,8 @@ type GPU struct {
 	ECCUncorrectable *uint64
 }
 
-// BDF spells a PCI address as the kernel does.
+// BDF spells a PCI address as the kernel does. nvsmi has the same function: packages
+// that read one format each import none of the others.
 func BDF(s string) (string, bool) {
 	domain, rest, ok := strings.Cut(s, ":")
 	bus, rest, ok1 := strings.Cut(rest, ":")
