@@ -19,6 +19,9 @@ func TestGoodClustersAreQuiet(t *testing.T) {
 
 func TestEveryCheckHasAFileAPageAndATest(t *testing.T) {
 	for i, ck := range All {
+		if (ck.Judge == nil) == (ck.Each == nil) || (ck.Each == nil) != (ck.None == "") {
+			t.Errorf("%s: want either Judge, or Each and None", ck.ID)
+		}
 		file := strings.ReplaceAll(ck.ID, ".", "_")
 		for _, name := range []string{file + ".go", file + "_test.go"} {
 			if _, err := os.Stat(name); err != nil {

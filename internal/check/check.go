@@ -9,11 +9,19 @@ import (
 	"weft/internal/topo"
 )
 
-// Check is one claim about a cluster. Its page is docs/checks/ID.md.
+// Check is one claim about a cluster. Its page is docs/checks/ID.md. It has either
+// Each, when a node can be judged by its own facts, or Judge, when nodes must be
+// held against each other.
 type Check struct {
 	ID    string   // dotted words, never renumbered, never reused
 	Title string   // the claim, stated as true
 	After []string // checks whose failure, on the same subject, makes this one an echo
+
+	// Each appends its findings about one node that answered. None says why the
+	// check is skipped when it finds nothing to judge on any node.
+	Each func(c *Case, n *fact.Node, out []Finding) []Finding
+	None string
+
 	Judge func(c *Case) []Finding
 }
 

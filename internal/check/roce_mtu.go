@@ -10,15 +10,12 @@ var roceMTU = Check{
 	ID:    "roce.mtu",
 	Title: "RoCE ports send 4096-byte packets",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		for _, pa := range c.DataPorts() {
-			if pa.Port.RoCE() {
-				out = append(out, judgeMTU(c, pa.Node, pa.Port))
+	None:  "no RoCE port is in use",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			if p.RoCE() {
+				out = append(out, judgeMTU(c, n, p))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no RoCE port is in use")
 		}
 		return out
 	},

@@ -6,55 +6,101 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"weft/internal/fact"
 )
 
 // Run judges a case with every given check. The answers are sorted: worst first,
 // then in the order of the checks, then by subject. Same case, same findings.
 func Run(checks []Check, c *Case) []Finding {
 	c.prepare()
-	results := make([][]Finding, len(checks))
-	// Checks are pure and independent, so they may run side by side.
-	var wg sync.WaitGroup
-	work := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := range work {
-				results[i] = checks[i].Judge(c)
-				for j := range results[i] {
-					results[i][j].Check = checks[i].ID
-				}
-			}
-		})
-	}
-	for i := range checks {
-		work <- i
-	}
-	close(work)
-	wg.Wait()
+	results := judgeAll(checks, c)
 	silence(checks, results)
 	return merge(results)
 }
 
-// merge puts the answers of all checks in one order: worst first, then by check,
-// then by subject. Passes outnumber the rest a thousand to one in a large cluster,
-// so they are moved once and not sorted against everything else.
-func merge(results [][]Finding) []Finding {
-	total := 0
-	for i, fs := range results {
-		total += len(fs)
-		bySubject := func(a, b Finding) int {
-			return cmp.Or(strings.Compare(a.Subject.Node, b.Subject.Node), strings.Compare(a.Subject.Part, b.Subject.Part))
+// block is how many nodes are judged together by all checks that look at one node
+// at a time: their facts, about 30 KiB a node, then stay in the processor's cache.
+const block = 64
+
+// judgeAll returns the findings of each check, in runs that are sorted by subject.
+// Checks are pure and independent, so they work side by side.
+func judgeAll(checks []Check, c *Case) [][][]Finding {
+	nodes := slices.SortedFunc(slices.Values(c.Up()), func(a, b *fact.Node) int { return strings.Compare(a.Name, b.Name) })
+	blocks := (len(nodes) + block - 1) / block
+	results := make([][][]Finding, len(checks))
+	var wg sync.WaitGroup
+	work := make(chan func())
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for f := range work {
+				f()
+			}
+		})
+	}
+	for i, ck := range checks {
+		if ck.Judge == nil {
+			results[i] = make([][]Finding, blocks)
+			continue
 		}
-		if !slices.IsSortedFunc(fs, bySubject) {
-			slices.SortStableFunc(results[i], bySubject)
+		work <- func() { results[i] = [][]Finding{stamp(ck.ID, ck.Judge(c))} }
+	}
+	for b := range blocks {
+		work <- func() {
+			for _, n := range nodes[b*block : min((b+1)*block, len(nodes))] {
+				for i, ck := range checks {
+					if ck.Each != nil {
+						old := results[i][b]
+						all := ck.Each(c, n, old)
+						stamp(ck.ID, all[len(old):])
+						results[i][b] = all
+					}
+				}
+			}
+		}
+	}
+	close(work)
+	wg.Wait()
+	for i, ck := range checks {
+		if ck.Each != nil && !slices.ContainsFunc(results[i], func(fs []Finding) bool { return len(fs) > 0 }) {
+			results[i] = [][]Finding{stamp(ck.ID, skip(ck.None))}
+		}
+	}
+	return results
+}
+
+// stamp writes the check's ID into its findings and sorts them by subject.
+func stamp(id string, fs []Finding) []Finding {
+	bySubject := func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Subject.Node, b.Subject.Node), strings.Compare(a.Subject.Part, b.Subject.Part))
+	}
+	if !slices.IsSortedFunc(fs, bySubject) {
+		slices.SortStableFunc(fs, bySubject)
+	}
+	for i := range fs {
+		fs[i].Check = id
+	}
+	return fs
+}
+
+// merge puts the answers of all checks in one order: worst first, then by check.
+// Passes outnumber the rest a thousand to one in a large cluster, so they are moved
+// once and never sorted against the others.
+func merge(results [][][]Finding) []Finding {
+	total := 0
+	for _, runs := range results {
+		for _, fs := range runs {
+			total += len(fs)
 		}
 	}
 	all := make([]Finding, 0, total)
 	for s := Fail; s >= Pass; s-- {
-		for _, fs := range results {
-			for j := range fs {
-				if fs[j].Status == s {
-					all = append(all, fs[j])
+		for _, runs := range results {
+			for _, fs := range runs {
+				for j := range fs {
+					if fs[j].Status == s {
+						all = append(all, fs[j])
+					}
 				}
 			}
 		}
@@ -65,26 +111,28 @@ func merge(results [][]Finding) []Finding {
 // silence turns findings into skips where a check they come after failed for the
 // same subject or for one that contains it: a downed port silences its own
 // echoes and no other port's.
-func silence(checks []Check, results [][]Finding) {
+func silence(checks []Check, results [][][]Finding) {
 	type at struct {
 		check   string
 		subject Subject
 	}
 	failed := map[at]bool{}
 	for i, ck := range checks {
-		for j := range results[i] {
-			f := &results[i][j]
-			if f.Status == Pass || f.Status == Skip {
-				continue
-			}
-			for _, id := range ck.After {
-				if failed[at{id, f.Subject}] || failed[at{id, Subject{Node: f.Subject.Node}}] || failed[at{id, Subject{}}] {
-					*f = Finding{Check: f.Check, Subject: f.Subject, Status: Skip, Why: id + " failed here first"}
-					break
+		for _, fs := range results[i] {
+			for j := range fs {
+				f := &fs[j]
+				if f.Status == Pass || f.Status == Skip {
+					continue
 				}
-			}
-			if f.Status == Fail {
-				failed[at{ck.ID, f.Subject}] = true
+				for _, id := range ck.After {
+					if failed[at{id, f.Subject}] || failed[at{id, Subject{Node: f.Subject.Node}}] || failed[at{id, Subject{}}] {
+						*f = Finding{Check: f.Check, Subject: f.Subject, Status: Skip, Why: id + " failed here first"}
+						break
+					}
+				}
+				if f.Status == Fail {
+					failed[at{ck.ID, f.Subject}] = true
+				}
 			}
 		}
 	}
