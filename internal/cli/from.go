@@ -51,16 +51,9 @@ func (a *app) readFrom(path string) (*dump.Dump, []string, error) {
 		files, notes, err := readTar(r)
 		return bundle(path, files, notes, err)
 	}
-	b, err := io.ReadAll(io.LimitReader(r, maxDump+1))
-	if err == nil && len(b) > maxDump {
-		err = fmt.Errorf("larger than %d bytes", maxDump)
-	}
+	d, err := dump.Read(r)
 	if err != nil {
 		return nil, nil, fail("weft collect -o FILE", "%s: %v", path, plain(err))
-	}
-	d, err := dump.Parse(b)
-	if err != nil {
-		return nil, nil, fail("weft collect -o FILE", "%s: %v", path, err)
 	}
 	return d, nil, nil
 }

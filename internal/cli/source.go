@@ -153,20 +153,15 @@ func (a *app) only(d *dump.Dump) error {
 // That it cannot be kept is said and is no reason to stop.
 func (a *app) remember(l *look, s store.Store) {
 	if path, at, ok := s.Last(); ok {
-		if b, err := readLimited(path, maxDump); err == nil {
-			if before, err := dump.Parse(b); err == nil {
-				facts := format.Facts(before)
-				l.kase.Before, l.kase.Since = &facts, time.Since(at)
-			}
+		if before, _, err := a.readFrom(path); err == nil {
+			facts := format.Facts(before)
+			l.kase.Before, l.kase.Since = &facts, time.Since(at)
 		}
 	}
 	if _, err := s.Save(l.dump.Format(), time.Now()); err != nil {
 		fmt.Fprintf(a.err, "weft: this look was not kept: %v\n", err)
 	}
 }
-
-// maxDump is the largest dump file that is read: a thousand nodes fit.
-const maxDump = 1 << 30
 
 // readLimited reads a file of at most max bytes.
 func readLimited(path string, max int64) ([]byte, error) {

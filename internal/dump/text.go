@@ -1,10 +1,13 @@
 package dump
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"hash"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -114,65 +117,106 @@ func marker(line string) (string, bool) {
 }
 
 // Parse reads a dump. Errors carry the line.
-func Parse(b []byte) (*Dump, error) {
+func Parse(b []byte) (*Dump, error) { return Read(bytes.NewReader(b)) }
+
+// maxTotal is the most a dump may hold: a few thousand nodes fit.
+const maxTotal = 1 << 30
+
+// Read reads a dump from a stream. A member that is too large is refused where it
+// becomes so: nothing beyond the limit is kept.
+func Read(r io.Reader) (*Dump, error) {
 	d := &Dump{}
-	p := parser{dump: d, nodes: map[string]*Node{}}
+	p := parser{dump: d, nodes: map[string]*Node{}, sum: sha256.New(), number: 1}
+	in := bufio.NewReaderSize(r, 1<<16)
 	var note strings.Builder
-	offset, number := 0, 0
-	for line := range bytes.Lines(b) {
-		number++
-		name, isMarker := marker(string(line))
-		switch {
-		case isMarker:
-			if err := p.finish(); err != nil {
+	fresh := true // at the start of a line
+	for {
+		chunk, err := in.ReadSlice('\n') // a whole line, or a piece of a very long one
+		if name, isMarker := marker(string(chunk)); fresh && isMarker && err != bufio.ErrBufferFull {
+			if err := p.begin(name); err != nil {
 				return nil, err
 			}
-			if p.ended {
-				return nil, fmt.Errorf("line %d: a member after the end member", number)
+		} else if p.line == 0 {
+			if note.Len()+len(chunk) > MaxText {
+				return nil, fmt.Errorf("line %d: no member like %q in %d bytes: not a dump", p.number, "-- NODE/path --", MaxText)
 			}
-			p.name, p.line, p.text = name, number, p.text[:0]
-			if name == "end" {
-				p.ended, p.sum = true, sha256.Sum256(b[:offset])
-			}
-		case p.line == 0:
-			note.Write(line)
-		default:
-			if len(p.text)+len(line) > MaxText {
-				return nil, fmt.Errorf("line %d: %s holds more than %d bytes", number, p.name, MaxText)
-			}
-			p.text = append(p.text, line...)
+			note.Write(chunk)
+		} else if err := p.add(chunk); err != nil {
+			return nil, err
 		}
-		offset += len(line)
+		if !p.ended {
+			p.sum.Write(chunk)
+		}
+		fresh = err == nil
+		switch {
+		case fresh:
+			p.number++
+		case err == io.EOF:
+			return p.end(note.String())
+		case err != bufio.ErrBufferFull:
+			return nil, fmt.Errorf("line %d: %w", p.number, err)
+		}
 	}
-	if err := p.finish(); err != nil {
-		return nil, err
-	}
-	first, rest, _ := strings.Cut(note.String(), "\n")
-	written := strings.TrimRight(first, "\r") == header
-	switch {
-	case strings.HasPrefix(first, "weft dump ") && !written:
-		return nil, fmt.Errorf("line 1: %q is not a dump this weft can read, want %q", first, header)
-	case written && !p.ended:
-		return nil, fmt.Errorf("line %d: cut short: no end member after %d members", number, p.members)
-	case len(d.Nodes) == 0:
-		return nil, fmt.Errorf("line %d: no member like %q: not a dump", max(number, 1), "-- NODE/path --")
-	}
-	d.Note = note.String()
-	if written {
-		d.Note = rest
-	}
-	return d, nil
 }
 
 type parser struct {
 	dump    *Dump
 	nodes   map[string]*Node
+	number  int    // line being read, from 1
 	name    string // member being read
 	line    int    // its line, 0 before the first
 	text    []byte
+	total   int
 	members int
 	ended   bool
-	sum     [sha256.Size]byte
+	sum     hash.Hash // of everything before the end member
+}
+
+// begin files the member before and starts the next.
+func (p *parser) begin(name string) error {
+	if err := p.finish(); err != nil {
+		return err
+	}
+	if p.ended {
+		return fmt.Errorf("line %d: a member after the end member", p.number)
+	}
+	p.name, p.line, p.text, p.ended = name, p.number, p.text[:0], name == "end"
+	return nil
+}
+
+// add adds to the member being read.
+func (p *parser) add(chunk []byte) error {
+	p.total += len(chunk)
+	switch {
+	case len(p.text)+len(chunk) > MaxText:
+		return fmt.Errorf("line %d: %s holds more than %d bytes", p.number, p.name, MaxText)
+	case p.total > maxTotal:
+		return fmt.Errorf("line %d: the dump holds more than %d bytes", p.number, maxTotal)
+	}
+	p.text = append(p.text, chunk...)
+	return nil
+}
+
+// end files the last member and judges the whole.
+func (p *parser) end(note string) (*Dump, error) {
+	if err := p.finish(); err != nil {
+		return nil, err
+	}
+	first, rest, _ := strings.Cut(note, "\n")
+	written := strings.TrimRight(first, "\r") == header
+	switch {
+	case strings.HasPrefix(first, "weft dump ") && !written:
+		return nil, fmt.Errorf("line 1: %q is not a dump this weft can read, want %q", first, header)
+	case written && !p.ended:
+		return nil, fmt.Errorf("line %d: cut short: no end member after %d members", p.number, p.members)
+	case len(p.dump.Nodes) == 0:
+		return nil, fmt.Errorf("line %d: no member like %q: not a dump", p.number, "-- NODE/path --")
+	}
+	p.dump.Note = note
+	if written {
+		p.dump.Note = rest
+	}
+	return p.dump, nil
 }
 
 // finish files the member that was being read.
@@ -181,7 +225,7 @@ func (p *parser) finish() error {
 		return nil
 	}
 	if p.name == "end" {
-		want := fmt.Sprintf("%d members sha256 %x", p.members, p.sum)
+		want := fmt.Sprintf("%d members sha256 %x", p.members, p.sum.Sum(nil))
 		if got := strings.TrimSpace(string(p.text)); got != want {
 			return fmt.Errorf("line %d: the dump was changed after weft wrote it; if that was on purpose, remove its first line and the end member", p.line)
 		}

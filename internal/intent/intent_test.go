@@ -1,0 +1,85 @@
+package intent
+
+import (
+	"strings"
+	"testing"
+
+	"weft/internal/check"
+	"weft/internal/fact"
+	"weft/internal/format"
+	"weft/internal/sample"
+	"weft/internal/spec"
+)
+
+// caseOf reads a sample cluster as weft init would: without its weft.yaml.
+func caseOf(c *sample.Cluster) *check.Case {
+	return &check.Case{Cluster: format.Facts(c.Dump())}
+}
+
+func draft(t *testing.T, c *check.Case, ssh map[string]string) (string, spec.Spec) {
+	t.Helper()
+	text := Draft(c, ssh, "2026-11-15")
+	want, err := spec.Parse([]byte(text))
+	if err != nil {
+		t.Fatalf("the draft is wrong: %v\n%s", err, text)
+	}
+	return text, want
+}
+
+func TestDraftNamesWhatIsThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		cluster *sample.Cluster
+		layer   string
+	}{
+		"RoCE":       {sample.RoCE("gpu", 3), "roce"},
+		"InfiniBand": {sample.InfiniBand("lab", 3), "infiniband"},
+		"Spark":      {sample.Sparks("spark"), "roce"},
+	} {
+		k := caseOf(c.cluster)
+		_, want := draft(t, k, map[string]string{})
+		if want.Data.Layer != c.layer || len(want.Nodes) != len(k.Nodes) {
+			t.Errorf("%s: layer %q, %d nodes", name, want.Data.Layer, len(want.Nodes))
+		}
+		for i, n := range want.Nodes {
+			if len(n.Data) == 0 || len(n.Data) != len(k.Data(k.Nodes[i])) {
+				t.Errorf("%s: %s has data ports %+v", name, n.Name, n.Data)
+			}
+			for _, p := range n.Data {
+				if p.Address == "" {
+					t.Errorf("%s: %s %s has no address", name, n.Name, p.Port)
+				}
+			}
+		}
+		// A healthy cluster is still healthy when judged by its own draft.
+		for _, f := range check.Run(check.All, &check.Case{Cluster: k.Cluster, Want: want}) {
+			if f.Status == check.Fail {
+				t.Errorf("%s: its own draft fails it: %s %v %s", name, f.Check, f.Subject, f.Got)
+			}
+		}
+	}
+}
+
+func TestDraftOfWhatDidNotAnswer(t *testing.T) {
+	c := &check.Case{Cluster: fact.Cluster{Nodes: []*fact.Node{{Name: "a"}, {Name: "b", Down: "b: refused\x1b[31m\nssh b"}}}}
+	text, want := draft(t, c, map[string]string{"a": "me@a", "b": "b"})
+	if want.Node("a").SSH != "me@a" || want.Node("b").SSH != "" || strings.ContainsAny(text, "\x1b") {
+		t.Errorf("got\n%s", text)
+	}
+	for _, part := range []string{"# not reached: b: refused", "# no RDMA port in use", "name: cluster"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}
+
+func TestName(t *testing.T) {
+	for want, names := range map[string][]string{"spark": {"spark1", "spark2"}, "cluster": {"a", "b"}, "gpu": {"gpu-01", "gpu-02"}, "ws": {"ws"}} {
+		c := &check.Case{}
+		for _, n := range names {
+			c.Nodes = append(c.Nodes, &fact.Node{Name: n})
+		}
+		if got := name(c); got != want {
+			t.Errorf("%q are called %q, want %q", names, got, want)
+		}
+	}
+}
