@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"weft/internal/dump"
 	"weft/internal/format"
@@ -66,7 +67,8 @@ func bundle(path string, files map[string][]byte, notes []string, err error) (*d
 	d, more := format.Bundle(files)
 	notes = append(notes, more...)
 	if len(d.Nodes) == 0 {
-		return nil, nil, fail("weft collect --print", "%s: none of %d files is the output of a tool weft knows", path, len(files))
+		what := fmt.Sprintf("%s: none of %d files is the output of a tool weft knows", path, len(files))
+		return nil, nil, fail("weft collect --print", "%s", strings.Join(append([]string{what}, notes...), "\n"))
 	}
 	return d, notes, nil
 }
