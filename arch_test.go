@@ -39,6 +39,7 @@ var layers = []layer{
 	{"internal/report", true, []string{"check", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
+	{"internal/fixture", false, nil}, // imported by tests alone
 	{"internal/exec", false, nil},
 	{"internal/store", false, nil},
 	{"internal/term", false, nil},

@@ -2,14 +2,13 @@ package format
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,22 +18,8 @@ import (
 
 	"weft/internal/dump"
 	"weft/internal/fact"
+	"weft/internal/fixture"
 )
-
-// shared is the folder of samples beside the repository.
-var shared = filepath.Join("..", "..", "..", "shared")
-
-func fixture(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(shared, "fixtures", name))
-	if os.IsNotExist(err) {
-		t.Skip("no shared fixtures beside the repository")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // Some words for facts, so that the table below stays a table.
 func portsOf(n *fact.Node) string {
@@ -51,15 +36,6 @@ func gidsOf(n *fact.Node) string {
 		for _, g := range p.GIDs {
 			out = append(out, fmt.Sprintf("%s %d %s %s %s", p.Name, g.Index, g.GID, g.Type, g.Netdev))
 		}
-	}
-	return strings.Join(out, "; ")
-}
-
-func gpusOf(n *fact.Node) string {
-	var out []string
-	for _, g := range n.GPUs {
-		mem, _ := g.Memory.Get()
-		out = append(out, fmt.Sprintf("%s %s %d", g.BDF, g.Name, mem))
 	}
 	return strings.Join(out, "; ")
 }
@@ -157,7 +133,7 @@ func TestBundleFixtures(t *testing.T) {
 		if name == "" {
 			name = c.file
 		}
-		d, notes := Bundle(map[string][]byte{name: fixture(t, c.file)})
+		d, notes := Bundle(map[string][]byte{name: fixture.Read(t, c.file)})
 		f := Facts(d)
 		n := f.Node(c.node)
 		if n == nil {
@@ -184,7 +160,7 @@ func TestBundleRecognises(t *testing.T) {
 		"opensm_bind_failed_kernel_6.11.txt", "perfquery_hca.txt", "perfquery_switch.txt", "rocm-smi_topo_weight_8gpu.txt", "rocminfo_gfx1201_isa.txt"}
 	for name, u := range fixtures {
 		for _, as := range []string{name, "x"} {
-			_, notes := Bundle(map[string][]byte{as: fixture(t, name)})
+			_, notes := Bundle(map[string][]byte{as: fixture.Read(t, name)})
 			left := slices.Contains(notes, as+": not recognised, left out")
 			if want := u.later != "" || as == "x" && slices.Contains(byNameOnly, name); left != want {
 				t.Errorf("%s as %s: left out %v, want %v: %q", name, as, left, want, notes)
@@ -194,13 +170,13 @@ func TestBundleRecognises(t *testing.T) {
 }
 
 func TestBundleFabric(t *testing.T) {
-	d, _ := Bundle(map[string][]byte{"fabric.txt": fixture(t, "ibnetdiscover_topograph_head.txt")})
+	d, _ := Bundle(map[string][]byte{"fabric.txt": fixture.Read(t, "ibnetdiscover_topograph_head.txt")})
 	f := Fabric(d)
 	// eight switches of their own, nine spines that only their links name
 	if f == nil || len(f.Switches) != 17 || f.Switches[0].GUID != "0x2c5eab0300b87b40" || f.Switches[0].Ports != 65 {
 		t.Error("the switches are wrong")
 	}
-	d, _ = Bundle(map[string][]byte{"p": fixture(t, "ibnetdiscover_hdr.txt")})
+	d, _ = Bundle(map[string][]byte{"p": fixture.Read(t, "ibnetdiscover_hdr.txt")})
 	if f := Fabric(d); f == nil || len(f.Links) != 4 || f.Links[0].A.Name+" "+f.Links[0].B.Name != "o0001 HCA-1 ib-i1l1s01" {
 		t.Errorf("fabric %+v", f)
 	}
@@ -210,10 +186,10 @@ func TestBundleFabric(t *testing.T) {
 // interface to speak of.
 func TestBundleAddsUp(t *testing.T) {
 	d, _ := Bundle(map[string][]byte{
-		"ibdev2netdev.txt":                    fixture(t, "ibdev2netdev_ethN.txt"),
-		"qos.txt":                             fixture(t, "mlnx_qos_dscp_ets.txt"),
-		"ethtool_-i_eth2.txt":                 fixture(t, "ethtool_i_ice_e810.txt"),
-		"ethtool_eth1.txt":                    fixture(t, "ethtool_link_settings.txt"),
+		"ibdev2netdev.txt":                    fixture.Read(t, "ibdev2netdev_ethN.txt"),
+		"qos.txt":                             fixture.Read(t, "mlnx_qos_dscp_ets.txt"),
+		"ethtool_-i_eth2.txt":                 fixture.Read(t, "ethtool_i_ice_e810.txt"),
+		"ethtool_eth1.txt":                    fixture.Read(t, "ethtool_link_settings.txt"),
 		"ethtool-S-eth2.out":                  []byte("NIC statistics:\n     rx_prio3_pause: 12\n"),
 		"ethtool_-a_eth2.txt":                 []byte("Pause parameters for eth2:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\toff\n"),
 		"ip_-j_addr.json":                     []byte(`[{"ifindex":2,"ifname":"eth1","mtu":9000,"operstate":"UP","link_type":"ether","addr_info":[]},{"ifindex":3,"ifname":"eth2","mtu":1500,"operstate":"UP","link_type":"ether","addr_info":[{"family":"inet","local":"192.0.2.1","prefixlen":24}]}]`),
@@ -328,12 +304,7 @@ func TestBundleNotes(t *testing.T) {
 
 // A tar of a real node: command outputs beside a copy of /sys.
 func TestBundleOfSamples(t *testing.T) {
-	f, err := os.Open(filepath.Join(shared, "lab", "samples", "sysfs-k61.tar.gz"))
-	if err != nil {
-		t.Skip("no shared samples beside the repository")
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
+	z, err := gzip.NewReader(bytes.NewReader(fixture.Read(t, "lab/samples/sysfs-k61.tar.gz")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +349,7 @@ func TestRedactedFactsAreTheSame(t *testing.T) {
 		if u.later != "" {
 			continue
 		}
-		d, _ := Bundle(map[string][]byte{name: fixture(t, name)})
+		d, _ := Bundle(map[string][]byte{name: fixture.Read(t, name)})
 		before, err := json.Marshal(Facts(d))
 		if err != nil {
 			t.Fatal(err)

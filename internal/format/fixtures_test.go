@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/dump"
 	"weft/internal/fact"
+	"weft/internal/fixture"
 	"weft/internal/format/dcb"
 	"weft/internal/format/ethtool"
 	"weft/internal/format/host"
@@ -210,27 +211,22 @@ func refused(u use) use {
 // TestEveryFixtureIsRead holds the table and the folder together: no sample of a
 // real tool lies there that weft neither reads nor says why not.
 func TestEveryFixtureIsRead(t *testing.T) {
-	entries, err := os.ReadDir(filepath.Join(shared, "fixtures"))
-	if err != nil {
-		t.Skip("no shared fixtures beside the repository")
-	}
-	there := map[string]bool{}
-	for _, e := range entries {
-		there[e.Name()] = true
-		if _, listed := fixtures[e.Name()]; !listed {
-			t.Errorf("%s is in no row: give it a parser, or say what it is for", e.Name())
+	there := fixture.All(t)
+	for _, name := range there {
+		if _, listed := fixtures[name]; !listed {
+			t.Errorf("%s is in no row: give it a parser, or say what it is for", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fixtures)) {
 		u := fixtures[name]
-		if !there[name] {
+		if !slices.Contains(there, name) {
 			t.Errorf("%s has a row and is not there any more", name)
 			continue
 		}
 		if u.later != "" {
 			continue
 		}
-		got, err := u.parse(fixture(t, name))
+		got, err := u.parse(fixture.Read(t, name))
 		switch {
 		case u.refuse && err == nil:
 			t.Errorf("%s: %s took a refusal for an answer: %+v", name, u.pkg, got)
@@ -270,7 +266,7 @@ func asserted(t *testing.T, pkg, name string) bool {
 		}
 		for line := range strings.Lines(string(b)) {
 			quoted := strings.Contains(line, name+`"`)
-			if quoted && !strings.Contains(line, "seed(") && !strings.Contains(line, "fuzz") && !strings.Contains(line, "f.Add(") {
+			if quoted && !strings.Contains(strings.ToLower(line), "seed(") && !strings.Contains(line, "fuzz") && !strings.Contains(line, "f.Add(") {
 				return true
 			}
 		}

@@ -2,37 +2,14 @@ package dcb
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-)
 
-// fixture returns a file of the folder beside the repository, or skips.
-func fixture(t testing.TB, name string) []byte {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no go.mod above the test: the shared folder cannot be found")
-		}
-		dir = filepath.Dir(dir)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "..", "shared", "fixtures", name))
-	if err != nil {
-		t.Skipf("fixture is not here: %v", err)
-	}
-	return b
-}
+	"weft/internal/fixture"
+)
 
 func equal(t *testing.T, want, got any) {
 	t.Helper()
@@ -180,7 +157,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestMlnxQoSFixtures(t *testing.T) {
-	got, err := ParseMlnxQoS(fixture(t, "mlnx_qos_dscp_ets.txt"))
+	got, err := ParseMlnxQoS(fixture.Read(t, "mlnx_qos_dscp_ets.txt"))
 	noErr(t, err)
 	dscps := map[int]int{}
 	for i := range 64 {
@@ -198,7 +175,7 @@ func TestMlnxQoSFixtures(t *testing.T) {
 		},
 	}, got)
 
-	got, err = ParseMlnxQoS(fixture(t, "mlnx_qos_pfc_prio3_only.txt"))
+	got, err = ParseMlnxQoS(fixture.Read(t, "mlnx_qos_pfc_prio3_only.txt"))
 	noErr(t, err)
 	equal(t, QoS{Device: "eth2", PFC: []bool{3: true, 7: false}}, got)
 }

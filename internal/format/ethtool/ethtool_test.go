@@ -2,40 +2,15 @@ package ethtool
 
 import (
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"weft/internal/fixture"
 )
-
-// shared returns a file of the folder beside the repository, or skips.
-func shared(t testing.TB, parts ...string) []byte {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no go.mod above the test: the shared folder cannot be found")
-		}
-		dir = filepath.Dir(dir)
-	}
-	b, err := os.ReadFile(filepath.Join(append([]string{dir, "..", "shared"}, parts...)...))
-	if err != nil {
-		t.Skipf("shared file is not here: %v", err)
-	}
-	return b
-}
-
-func fixture(t testing.TB, name string) []byte { return shared(t, "fixtures", name) }
 
 func equal(t *testing.T, want, got any) {
 	t.Helper()
@@ -55,7 +30,7 @@ func u(n uint64) *uint64   { return &n }
 func f(x float64) *float64 { return &x }
 
 func TestSettingsFixture(t *testing.T) {
-	got, err := ParseSettings(fixture(t, "ethtool_link_settings.txt"))
+	got, err := ParseSettings(fixture.Read(t, "ethtool_link_settings.txt"))
 	if !errors.Is(err, ErrNotPermitted) || !strings.Contains(err.Error(), "line 2:") || !strings.Contains(err.Error(), "line 3:") {
 		t.Errorf("error %v, want two refusals on lines 2 and 3", err)
 	}
@@ -126,7 +101,7 @@ func TestSettingsForms(t *testing.T) {
 }
 
 func TestLabSettings(t *testing.T) {
-	b := shared(t, "lab", "samples", "bookworm-perftest-4.5", "ethtool.txt")
+	b := fixture.Read(t, "lab/samples/bookworm-perftest-4.5/ethtool.txt")
 	head, _, _ := strings.Cut(string(b), "driver:")
 	got, err := ParseSettings([]byte(head))
 	noErr(t, err)
@@ -134,13 +109,13 @@ func TestLabSettings(t *testing.T) {
 		Device: "data0", SupportedPause: "No", AdvertisedPause: "No", SupportsAutoneg: new(false), Autoneg: new(false),
 		Port: "Other", Transceiver: "internal", LinkDetected: new(true),
 	}, got)
-	if _, err := ParseSettings(shared(t, "lab", "samples", "trixie-perftest-25.01", "ethtool.txt")); !errors.Is(err, ErrNoTool) {
+	if _, err := ParseSettings(fixture.Read(t, "lab/samples/trixie-perftest-25.01/ethtool.txt")); !errors.Is(err, ErrNoTool) {
 		t.Errorf("error %v, want ErrNoTool", err)
 	}
 }
 
 func TestDriver(t *testing.T) {
-	got, err := ParseDriver(fixture(t, "ethtool_i_ice_e810.txt"))
+	got, err := ParseDriver(fixture.Read(t, "ethtool_i_ice_e810.txt"))
 	noErr(t, err)
 	equal(t, Driver{Driver: "ice", Version: "6.18.5-200.fc43.x86_64", Firmware: "4.91 0x800214b5 1.3909.0", BusInfo: "0000:c2:00.0"}, got)
 	got, err = ParseDriver([]byte(`[{"driver":"mlx5_core","version":"6.8","firmware-version":"28.39.1002 (NVD0000000020)","bus-info":"0000:01:00.0"}]`))
@@ -149,7 +124,7 @@ func TestDriver(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
-	got, err := ParsePause(fixture(t, "ethtool_a_pause_fail.txt"))
+	got, err := ParsePause(fixture.Read(t, "ethtool_a_pause_fail.txt"))
 	if !errors.Is(err, ErrNotSupported) || !strings.HasPrefix(err.Error(), "line 2:") {
 		t.Errorf("error %v, want ErrNotSupported on line 2", err)
 	}
@@ -169,7 +144,7 @@ func TestPause(t *testing.T) {
 }
 
 func TestStats(t *testing.T) {
-	got, err := ParseStats(fixture(t, "ethtool_S_stats.txt"))
+	got, err := ParseStats(fixture.Read(t, "ethtool_S_stats.txt"))
 	noErr(t, err)
 	if len(got.Counters) != 82 {
 		t.Errorf("%d counters, want 82", len(got.Counters))
@@ -298,7 +273,7 @@ func TestModule(t *testing.T) {
 }
 
 func TestRings(t *testing.T) {
-	got, err := ParseRings(fixture(t, "ethtool_g_rings.txt"))
+	got, err := ParseRings(fixture.Read(t, "ethtool_g_rings.txt"))
 	noErr(t, err)
 	equal(t, Rings{Device: "eth2", Max: Ring{u(2047), u(0), u(0), u(511)}, Now: Ring{u(200), u(0), u(0), u(511)}}, got)
 	want := Rings{Device: "e", Max: Ring{RX: u(8192), TX: u(8192)}, Now: Ring{RX: u(1024), TX: u(1024)}}
@@ -315,7 +290,7 @@ func TestRings(t *testing.T) {
 }
 
 func TestCoalesce(t *testing.T) {
-	got, err := ParseCoalesce(fixture(t, "ethtool_c_coalesce.txt"))
+	got, err := ParseCoalesce(fixture.Read(t, "ethtool_c_coalesce.txt"))
 	noErr(t, err)
 	equal(t, Coalesce{Device: "eth2", AdaptiveRX: new(false), AdaptiveTX: new(false), Values: map[string]uint64{
 		"pkt-rate-high": 10, "tx-usecs-irq": 0, "tx-frame-low": 25, "tx-usecs-high": 0,
@@ -329,7 +304,7 @@ func TestCoalesce(t *testing.T) {
 }
 
 func TestFeatures(t *testing.T) {
-	got, err := ParseFeatures(fixture(t, "ethtool_k_offloads.txt"))
+	got, err := ParseFeatures(fixture.Read(t, "ethtool_k_offloads.txt"))
 	noErr(t, err)
 	if got.Device != "bond0" || len(got.List) != 34 {
 		t.Errorf("device %s with %d features, want bond0 with 34", got.Device, len(got.List))
@@ -377,7 +352,7 @@ func TestFeaturesOfThisMachine(t *testing.T) {
 }
 
 func TestPrivFlags(t *testing.T) {
-	got, err := ParsePrivFlags(fixture(t, "ethtool_priv_flags.txt"))
+	got, err := ParsePrivFlags(fixture.Read(t, "ethtool_priv_flags.txt"))
 	noErr(t, err)
 	equal(t, PrivFlags{Device: "eth0", Flags: map[string]bool{
 		"legacy-rx": false, "vf-true-promisc-support": false, "vf-vlan-pruning": true, "flow-director-atr": true,
@@ -448,12 +423,7 @@ func fuzz(f *testing.F, name string, inline ...string) {
 	for _, s := range inline {
 		f.Add([]byte(s))
 	}
-	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "fixtures", "ethtool_*"))
-	for _, file := range files {
-		if b, err := os.ReadFile(file); err == nil {
-			f.Add(b)
-		}
-	}
+	fixture.Seed(f, "ethtool_*")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := parsers[name](b)
 		switch v := got.(type) {

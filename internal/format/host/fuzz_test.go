@@ -3,6 +3,8 @@ package host
 import (
 	"strings"
 	"testing"
+
+	"weft/internal/fixture"
 )
 
 // fuzz seeds a target and runs it: check asserts something of what was read.
@@ -68,7 +70,7 @@ func FuzzParseMeminfo(f *testing.F) {
 }
 
 func FuzzParseLimits(f *testing.F) {
-	seed(f, "proc_limits_memlock_64k.txt")
+	fixture.Seed(f, "proc_limits_memlock_64k.txt")
 	fuzz(f, func(t *testing.T, b []byte) {
 		if l, err := ParseLimits(b); l == nil && err == nil {
 			t.Error("nothing read and no error")
@@ -126,7 +128,7 @@ func FuzzModprobe(f *testing.F) {
 }
 
 func FuzzParseRDMAConf(f *testing.F) {
-	seed(f, "etc_rdma_conf.txt")
+	fixture.Seed(f, "etc_rdma_conf.txt")
 	fuzz(f, func(t *testing.T, b []byte) {
 		on, _ := ParseRDMAConf(b)
 		for k := range on {

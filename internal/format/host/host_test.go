@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"weft/internal/fixture"
 )
 
 // wants fails unless got is want and err says want's words ("" for none).
@@ -82,7 +84,7 @@ func TestParseMeminfo(t *testing.T) {
 }
 
 func TestParseLimits(t *testing.T) {
-	got, err := ParseLimits(fixture(t, "proc_limits_memlock_64k.txt"))
+	got, err := ParseLimits(fixture.Read(t, "proc_limits_memlock_64k.txt"))
 	if err != nil || len(got) != 16 {
 		t.Fatalf("%d limits, %v; want 16", len(got), err)
 	}
@@ -207,7 +209,7 @@ func TestParseModprobe(t *testing.T) {
 }
 
 func TestParseRDMAConf(t *testing.T) {
-	got, err := ParseRDMAConf(fixture(t, "etc_rdma_conf.txt"))
+	got, err := ParseRDMAConf(fixture.Read(t, "etc_rdma_conf.txt"))
 	wants(t, map[string]bool{
 		"IPOIB_LOAD": true, "SRP_LOAD": true, "SRPT_LOAD": true, "ISER_LOAD": true, "ISERT_LOAD": true, "RDS_LOAD": false,
 		"XPRTRDMA_LOAD": true, "SVCRDMA_LOAD": false, "TECH_PREVIEW_LOAD": false, "FIXUP_MTRR_REGS": false,

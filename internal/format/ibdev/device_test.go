@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 var addrs = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
@@ -16,7 +18,7 @@ func TestDeviceFixtures(t *testing.T) {
 		want  []Device
 		err   string
 	}{{
-		file: "fixtures/ibstat_cx7_ndr_active.txt", parse: ParseIbstat,
+		file: "ibstat_cx7_ndr_active.txt", parse: ParseIbstat,
 		want: []Device{{
 			Name: "mlx5_5", NodeType: "CA", CAType: "MT4129", NumPorts: new(1), Firmware: "28.41.1000", HWVersion: "0",
 			NodeGUID: "0x9c63c003005548ae", SysImageGUID: "0x9c63c003005548ae",
@@ -26,7 +28,7 @@ func TestDeviceFixtures(t *testing.T) {
 			}},
 		}},
 	}, {
-		file: "fixtures/ibportstate_ibstat_mlx4_disabled_fdr.txt", parse: ParseIbstat,
+		file: "ibportstate_ibstat_mlx4_disabled_fdr.txt", parse: ParseIbstat,
 		want: []Device{{
 			Name: "mlx4_0", NodeType: "CA", CAType: "MT4099", NumPorts: new(2), Firmware: "2.42.5000", HWVersion: "1",
 			NodeGUID: "0xf4521403007be0e0", SysImageGUID: "0xf4521403007be0e3",
@@ -48,14 +50,14 @@ func TestDeviceFixtures(t *testing.T) {
 			}},
 		}},
 	}, {
-		file: "fixtures/ibstatus_bond_25g.txt", parse: ParseIbstatus,
+		file: "ibstatus_bond_25g.txt", parse: ParseIbstatus,
 		want: []Device{{Name: "mlx5_bond_0", Ports: []Port{{
 			Number: 1, State: "ACTIVE", PhysState: "LinkUp", RateGbps: "25", WidthLanes: 1, Speed: "EDR",
 			BaseLID: new(0), SMLID: new(0), LinkLayer: "Ethernet",
 			GIDs: []GID{{Addr: netip.MustParseAddr("fe80::e42:a1ff:fe9a:6766")}},
 		}}}},
 	}, {
-		file: "fixtures/ibv_devinfo_mixed_eth_ib_mtu1024.txt", parse: ParseDevinfo,
+		file: "ibv_devinfo_mixed_eth_ib_mtu1024.txt", parse: ParseDevinfo,
 		want: []Device{{
 			Name: "mlx5_12", Transport: "InfiniBand", Firmware: "22.38.1900", NodeGUID: "0xa088c20300309a0d",
 			SysImageGUID: "0xa088c20300309a0c", VendorID: "0x02c9", VendorPartID: new(4125), HWVersion: "0x0",
@@ -70,7 +72,7 @@ func TestDeviceFixtures(t *testing.T) {
 			BoardID: "MT_0000000838", NumPorts: new(1),
 		}},
 	}, {
-		file: "fixtures/ibv_devinfo_port_down_cx7.txt", parse: ParseDevinfo,
+		file: "ibv_devinfo_port_down_cx7.txt", parse: ParseDevinfo,
 		want: []Device{{
 			Name: "mlx5_0", Transport: "InfiniBand", Firmware: "28.39.2048", NodeGUID: "0x58a2e103002a09b8",
 			SysImageGUID: "0x58a2e103002a09b8", VendorID: "0x02c9", VendorPartID: new(4129), HWVersion: "0x0",
@@ -81,7 +83,7 @@ func TestDeviceFixtures(t *testing.T) {
 			}},
 		}},
 	}, {
-		file: "fixtures/ibv_devinfo_port_init_no_sm.txt", parse: ParseDevinfo,
+		file: "ibv_devinfo_port_init_no_sm.txt", parse: ParseDevinfo,
 		want: []Device{{
 			Name: "mlx5_7", Transport: "InfiniBand", Firmware: "28.39.3004", NodeGUID: "0x0000000000000000",
 			VendorID: "0x02c9", VendorPartID: new(4126), HWVersion: "0x0", BoardID: "MT_0000000838", NumPorts: new(1),
@@ -96,7 +98,7 @@ func TestDeviceFixtures(t *testing.T) {
 		file: "lab/samples/trixie-perftest-25.01/ibv_devinfo-v.txt", parse: ParseDevinfo, want: []Device{rxeVerbose},
 	}} {
 		t.Run(tc.file, func(t *testing.T) {
-			got, err := tc.parse(shared(t, tc.file))
+			got, err := tc.parse(fixture.Read(t, tc.file))
 			if text(err) != tc.err {
 				t.Errorf("error %q, want %q", text(err), tc.err)
 			}
@@ -214,4 +216,12 @@ func TestFaultsStayFew(t *testing.T) {
 	if len(list) != 21 || list[20].Error() != "and 5 more lines" {
 		t.Errorf("%d errors, last %q; want 21, last \"and 5 more lines\"", len(list), list[len(list)-1])
 	}
+}
+
+// text is the error's, "" for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"weft/internal/fixture"
 )
 
 // knownDevices: whatever went in, a device has a name, a GUID has one form, and
@@ -55,7 +57,8 @@ func knownPort(t *testing.T, state, phys, speed string, width int) {
 }
 
 func FuzzParseIbstat(f *testing.F) {
-	seeds(f, []string{"CA 'a'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 40 (FDR10)\n"}, "fixtures/ib*stat*.txt", "lab/ibsim/ndr/ibstat.txt")
+	f.Add([]byte("CA 'a'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 40 (FDR10)\n"))
+	fixture.Seed(f, "ib*stat*.txt", "lab/ibsim/ndr/ibstat.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		devs, _ := ParseIbstat(b)
 		knownDevices(t, devs)
@@ -63,7 +66,8 @@ func FuzzParseIbstat(f *testing.F) {
 }
 
 func FuzzParseIbstatus(f *testing.F) {
-	seeds(f, []string{"Infiniband device 'a' port 1 status:\n\trate:\t 2.5 Gb/sec (1X SDR)\n"}, "fixtures/ibstatus*.txt")
+	f.Add([]byte("Infiniband device 'a' port 1 status:\n\trate:\t 2.5 Gb/sec (1X SDR)\n"))
+	fixture.Seed(f, "ibstatus*.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		devs, _ := ParseIbstatus(b)
 		knownDevices(t, devs)
@@ -71,8 +75,9 @@ func FuzzParseIbstatus(f *testing.F) {
 }
 
 func FuzzParseDevinfo(f *testing.F) {
-	seeds(f, []string{"hca_id:\ta\n\t\tport:\t1\n\t\t\tGID[  0]:\tfe80::1, RoCE v2\n", "1 HCA found:\n\ta\n"},
-		"fixtures/ibv_devinfo*.txt", "lab/samples/*/ibv_devinfo-v.txt")
+	f.Add([]byte("hca_id:\ta\n\t\tport:\t1\n\t\t\tGID[  0]:\tfe80::1, RoCE v2\n"))
+	f.Add([]byte("1 HCA found:\n\ta\n"))
+	fixture.Seed(f, "ibv_devinfo*.txt", "lab/samples/*/ibv_devinfo-v.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		devs, _ := ParseDevinfo(b)
 		knownDevices(t, devs)
@@ -80,7 +85,8 @@ func FuzzParseDevinfo(f *testing.F) {
 }
 
 func FuzzParseIbdev2netdev(f *testing.F) {
-	seeds(f, []string{"0000:86:00.0 a (M - M) C fw 1 port 1 (ACTIVE) ==> ib0 (Up)\n"}, "fixtures/ibdev2netdev*.txt")
+	f.Add([]byte("0000:86:00.0 a (M - M) C fw 1 port 1 (ACTIVE) ==> ib0 (Up)\n"))
+	fixture.Seed(f, "ibdev2netdev*.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		nets, _ := ParseIbdev2netdev(b)
 		for _, n := range nets {
@@ -93,7 +99,8 @@ func FuzzParseIbdev2netdev(f *testing.F) {
 }
 
 func FuzzParseShowGIDs(f *testing.F) {
-	seeds(f, []string{"a 1 0 fe80::1 v1 eth0\nn_gids_found=1\n"}, "fixtures/show_gids*.txt")
+	f.Add([]byte("a 1 0 fe80::1 v1 eth0\nn_gids_found=1\n"))
+	fixture.Seed(f, "show_gids*.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		rows, _ := ParseShowGIDs(b)
 		for _, r := range rows {
@@ -105,8 +112,8 @@ func FuzzParseShowGIDs(f *testing.F) {
 }
 
 func FuzzParseIbportstate(f *testing.F) {
-	seeds(f, []string{"Peer PortInfo:\n# Port info: Lid 3 port 1\nLinkState:....Active\nLinkSpeedExtEnabled:...14.0625 Gbps or 53.125 Gbps\n"},
-		"fixtures/ibportstate*.txt", "lab/ibsim/*/smpquery-pi.txt")
+	f.Add([]byte("Peer PortInfo:\n# Port info: Lid 3 port 1\nLinkState:....Active\nLinkSpeedExtEnabled:...14.0625 Gbps or 53.125 Gbps\n"))
+	fixture.Seed(f, "ibportstate*.txt", "lab/ibsim/*/smpquery-pi.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ports, _ := ParseIbportstate(b)
 		for _, p := range ports {

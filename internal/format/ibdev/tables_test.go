@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 func TestIbdev2netdevFixtures(t *testing.T) {
@@ -26,7 +28,7 @@ func TestIbdev2netdevFixtures(t *testing.T) {
 		},
 	} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParseIbdev2netdev(shared(t, "fixtures/"+file))
+			got, err := ParseIbdev2netdev(fixture.Read(t, ""+file))
 			if err != nil {
 				t.Error(err)
 			}
@@ -92,7 +94,7 @@ func TestShowGIDsFixtures(t *testing.T) {
 		},
 	} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParseShowGIDs(shared(t, "fixtures/"+file))
+			got, err := ParseShowGIDs(fixture.Read(t, ""+file))
 			if err != nil {
 				t.Error(err)
 			}
@@ -131,7 +133,7 @@ func TestShowGIDsSamples(t *testing.T) {
 }
 
 func TestIbportstate(t *testing.T) {
-	got, err := ParseIbportstate(shared(t, "fixtures/ibportstate_ibstat_mlx4_disabled_fdr.txt"))
+	got, err := ParseIbportstate(fixture.Read(t, "ibportstate_ibstat_mlx4_disabled_fdr.txt"))
 	if err != nil {
 		t.Error(err)
 	}
@@ -146,7 +148,7 @@ func TestIbportstate(t *testing.T) {
 
 // smpquery portinfo prints the same record under the same heading.
 func TestIbportstateReadsSmpquery(t *testing.T) {
-	got, err := ParseIbportstate(shared(t, "lab/ibsim/width/smpquery-pi.txt"))
+	got, err := ParseIbportstate(fixture.Read(t, "lab/ibsim/width/smpquery-pi.txt"))
 	if err != nil {
 		t.Error(err)
 	}

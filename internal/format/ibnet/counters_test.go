@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 func TestQueryErrorsFiles(t *testing.T) {
@@ -23,7 +25,7 @@ func TestQueryErrorsFiles(t *testing.T) {
 		},
 	} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParseQueryErrors(shared(t, file))
+			got, err := ParseQueryErrors(fixture.Read(t, file))
 			if err != nil {
 				t.Error(err)
 			}
@@ -95,12 +97,12 @@ func errorCounters(more map[string]uint64) map[string]uint64 {
 
 func TestPerfqueryFiles(t *testing.T) {
 	for file, want := range map[string][]PortCounters{
-		"fixtures/perfquery_hca.txt": {{LID: 2052, Port: 1, Extended: true, Counters: errorCounters(map[string]uint64{
+		"perfquery_hca.txt": {{LID: 2052, Port: 1, Extended: true, Counters: errorCounters(map[string]uint64{
 			"PortXmitData": 178791657177235, "PortRcvData": 178762341961629, "PortXmitPkts": 393094651266, "PortRcvPkts": 387654829341,
 			"PortUnicastXmitPkts": 387471005571, "PortUnicastRcvPkts": 387648134400, "PortMulticastXmitPkts": 5623645694,
 			"PortMulticastRcvPkts": 6694940, "LinkDownedCounter": 1, "PortRcvSwitchRelayErrors": 7, "PortXmitDiscards": 20046, "PortXmitWait": 41864608,
 		})}},
-		"fixtures/perfquery_switch.txt": {
+		"perfquery_switch.txt": {
 			{LID: 1719, Port: 1, Extended: true, Counters: errorCounters(map[string]uint64{
 				"PortXmitData": 36298026860928, "PortRcvData": 12279028775751, "PortXmitPkts": 101733204203, "PortRcvPkts": 32262508468,
 				"PortUnicastXmitPkts": 101708165289, "PortUnicastRcvPkts": 26677661727, "PortMulticastXmitPkts": 25038914,
@@ -120,7 +122,7 @@ func TestPerfqueryFiles(t *testing.T) {
 		})}},
 	} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParsePerfquery(shared(t, file))
+			got, err := ParsePerfquery(fixture.Read(t, file))
 			if err != nil {
 				t.Error(err)
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"weft/internal/fixture"
 )
 
 func knownGUID(t *testing.T, s string, empty bool) {
@@ -40,8 +42,9 @@ func knownState(t *testing.T, s string) {
 // Every link ends in known nodes, and no port carries two links.
 func FuzzParseNetdiscover(f *testing.F) {
 	// Small seeds only: the fuzzer spends its time shrinking large ones.
-	seeds(f, []string{fatTree(1, 1, 1), "CA 1 1 0x2 4x EDR - SW 2 3 0x1 ( 'a' - 'b' )\nSW 2 4 0x1 4x SDR 'b'\n"},
-		"fixtures/ibnetdiscover_bad.txt", "fixtures/ibnetdiscover_hdr.txt")
+	f.Add([]byte(fatTree(1, 1, 1)))
+	f.Add([]byte("CA 1 1 0x2 4x EDR - SW 2 3 0x1 ( 'a' - 'b' )\nSW 2 4 0x1 4x SDR 'b'\n"))
+	fixture.Seed(f, "ibnetdiscover_bad.txt", "ibnetdiscover_hdr.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n, _ := ParseNetdiscover(b)
 		nodes := map[string]bool{}
@@ -76,7 +79,8 @@ func FuzzParseNetdiscover(f *testing.F) {
 }
 
 func FuzzParseNodeList(f *testing.F) {
-	seeds(f, []string{"Ca\t : 0x1 ports 1 devid 0x0 vendid 0x0 \"a\"\n"}, "lab/ibsim/width/ibhosts*.txt", "lab/ibsim/ndr/ibswitches.txt")
+	f.Add([]byte("Ca\t : 0x1 ports 1 devid 0x0 vendid 0x0 \"a\"\n"))
+	fixture.Seed(f, "lab/ibsim/width/ibhosts*.txt", "lab/ibsim/ndr/ibswitches.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		nodes, _ := ParseNodeList(b)
 		for _, n := range nodes {
@@ -87,10 +91,8 @@ func FuzzParseNodeList(f *testing.F) {
 }
 
 func FuzzParseLinkinfo(f *testing.F) {
-	seeds(f, []string{
-		"CA: a:\n 0x5 1 1[ ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 1 2[ ] \"b\" (Could be 12X Could be FDR10)\n",
-		"0x5 \"  a\" 1 1[ ] ==( Down/Disabled)==>  [ ] \"\" ( )\nSwitch: 0x1 s:\n 3 1[ ] ==( 4X FDR10 Armed/ LinkUp)==> 0x7 8 2[ ] \"x\" ( )\n",
-	})
+	f.Add([]byte("CA: a:\n 0x5 1 1[ ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 1 2[ ] \"b\" (Could be 12X Could be FDR10)\n"))
+	f.Add([]byte("0x5 \"  a\" 1 1[ ] ==( Down/Disabled)==>  [ ] \"\" ( )\nSwitch: 0x1 s:\n 3 1[ ] ==( 4X FDR10 Armed/ LinkUp)==> 0x7 8 2[ ] \"x\" ( )\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ports, _ := ParseLinkinfo(b)
 		for _, p := range ports {
@@ -104,8 +106,8 @@ func FuzzParseLinkinfo(f *testing.F) {
 }
 
 func FuzzParseQueryErrors(f *testing.F) {
-	seeds(f, []string{"Errors for 0x1 \"a\"\n GUID 0x1 port ALL: [A == 1] [B == 2 (2.0K)]\n Link info: 1 1[ ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 0x2 1 2[ ] \"b\" ( )\n"},
-		"lab/ibsim/width/ibqueryerrors*.txt")
+	f.Add([]byte("Errors for 0x1 \"a\"\n GUID 0x1 port ALL: [A == 1] [B == 2 (2.0K)]\n Link info: 1 1[ ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 0x2 1 2[ ] \"b\" ( )\n"))
+	fixture.Seed(f, "lab/ibsim/width/ibqueryerrors*.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, _ := ParseQueryErrors(b)
 		for _, p := range r.Ports {
@@ -121,8 +123,8 @@ func FuzzParseQueryErrors(f *testing.F) {
 }
 
 func FuzzParsePerfquery(f *testing.F) {
-	seeds(f, []string{"# Port counters: Lid 3 port 255 (CapMask: 0x1300)\nPortSelect:....255\nVL15Dropped:...2\n"},
-		"fixtures/perfquery*.txt", "lab/ibsim/width/perfquery*.txt")
+	f.Add([]byte("# Port counters: Lid 3 port 255 (CapMask: 0x1300)\nPortSelect:....255\nVL15Dropped:...2\n"))
+	fixture.Seed(f, "perfquery*.txt", "lab/ibsim/width/perfquery*.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ports, _ := ParsePerfquery(b)
 		for _, p := range ports {
@@ -137,7 +139,8 @@ func FuzzParsePerfquery(f *testing.F) {
 }
 
 func FuzzParseSminfo(f *testing.F) {
-	seeds(f, []string{"sminfo: sm lid 1 sm guid 0x100001, activity count 4 priority 5 state 3 SMINFO_MASTER\n"}, "lab/ibsim/*/sminfo.txt")
+	f.Add([]byte("sminfo: sm lid 1 sm guid 0x100001, activity count 4 priority 5 state 3 SMINFO_MASTER\n"))
+	fixture.Seed(f, "lab/ibsim/*/sminfo.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		sms, _ := ParseSminfo(b)
 		knownSMs(t, sms, false)
@@ -155,7 +158,8 @@ func knownSMs(t *testing.T, sms []SM, noGUID bool) {
 }
 
 func FuzzParseSaquery(f *testing.F) {
-	seeds(f, []string{"SMInfoRecord dump:\n LID....1\n GUID....0x1\n SMState...3\nLinkRecord dump:\n FromLID....2\n"}, "lab/ibsim/width/saquery*.txt")
+	f.Add([]byte("SMInfoRecord dump:\n LID....1\n GUID....0x1\n SMState...3\nLinkRecord dump:\n FromLID....2\n"))
+	fixture.Seed(f, "lab/ibsim/width/saquery*.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		sa, _ := ParseSaquery(b)
 		knownSMs(t, sa.SMs, true)
@@ -176,7 +180,8 @@ func FuzzParseSaquery(f *testing.F) {
 }
 
 func FuzzParseIbswinfo(f *testing.F) {
-	seeds(f, []string{"====\nsw\n====\nuptime (d-h:m:s) | 1d-02:03:04\nPSU0 status | OK\n power (W) | 70\n----\nfan#1 (rpm) | 8000\n"}, "fixtures/ibswinfo*.txt")
+	f.Add([]byte("====\nsw\n====\nuptime (d-h:m:s) | 1d-02:03:04\nPSU0 status | OK\n power (W) | 70\n----\nfan#1 (rpm) | 8000\n"))
+	fixture.Seed(f, "ibswinfo*.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, _ := ParseIbswinfo(b)
 		knownGUID(t, s.GUID, true)
@@ -187,7 +192,9 @@ func FuzzParseIbswinfo(f *testing.F) {
 }
 
 func FuzzParseOpensmLog(f *testing.F) {
-	seeds(f, []string{"Nov 1 1:2:3 4 [A] 0x80 -> Entering MASTER state\n", "Nov 1 1:2:3 h OpenSM[8]: SUBNET UP\n"}, "fixtures/opensm*.txt", "lab/ibsim/*/opensm.*")
+	f.Add([]byte("Nov 1 1:2:3 4 [A] 0x80 -> Entering MASTER state\n"))
+	f.Add([]byte("Nov 1 1:2:3 h OpenSM[8]: SUBNET UP\n"))
+	fixture.Seed(f, "opensm*.txt", "lab/ibsim/*/opensm.*")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		log, _ := ParseOpensmLog(b)
 		for _, e := range log.Events {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 func TestIbswinfoFixtures(t *testing.T) {
@@ -31,7 +33,7 @@ func TestIbswinfoFixtures(t *testing.T) {
 		{file: "ibswinfo_err1.txt", want: scorpion("OK", nil), err: `line 21: power (W): "foo" is not a number`},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
-			got, err := ParseIbswinfo(shared(t, "fixtures/"+tc.file))
+			got, err := ParseIbswinfo(fixture.Read(t, ""+tc.file))
 			if text(err) != tc.err {
 				t.Errorf("error %q, want %q", text(err), tc.err)
 			}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 func TestLinkinfoFiles(t *testing.T) {
@@ -49,7 +51,7 @@ func TestLinkinfoFiles(t *testing.T) {
 		},
 	}} {
 		t.Run(tc.file, func(t *testing.T) {
-			ports, err := ParseLinkinfo(shared(t, tc.file))
+			ports, err := ParseLinkinfo(fixture.Read(t, tc.file))
 			if err != nil {
 				t.Error(err)
 			}
@@ -76,7 +78,7 @@ func TestLinkinfoFiles(t *testing.T) {
 
 // A link that trained at one lane, seen from the switch.
 func TestLinkinfoNarrow(t *testing.T) {
-	ports, err := ParseLinkinfo(shared(t, "lab/ibsim/width/iblinkinfo.txt"))
+	ports, err := ParseLinkinfo(fixture.Read(t, "lab/ibsim/width/iblinkinfo.txt"))
 	if err != nil {
 		t.Error(err)
 	}

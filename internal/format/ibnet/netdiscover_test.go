@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 // census counts what a subnet holds: "2 SW, 8 CA, 10 links: 10 4xSDR".
@@ -43,18 +45,18 @@ func find(t *testing.T, n Net, name string, port int) Link {
 
 func TestNetdiscoverCensus(t *testing.T) {
 	for file, want := range map[string]string{
-		"fixtures/ibnetdiscover_topograph_head.txt": "17 SW, 131 CA, 248 links, 248 4xNDR",
-		"fixtures/ibnetdiscover_hdr.txt":            "4 SW, 3 CA, 4 links, 4 4xEDR",
-		"fixtures/ibnetdiscover_bad.txt":            "0 SW, 1 CA, 0 links",
-		"lab/ibsim/2sw8h/ibnetdiscover.txt":         "2 SW, 8 CA, 10 links, 10 4xSDR",
-		"lab/ibsim/216h/ibnetdiscover.txt":          "18 SW, 216 CA, 432 links, 432 4xHDR",
-		"lab/ibsim/ndr/ibnetdiscover.txt":           "3 SW, 8 CA, 12 links, 12 4xSDR",
-		"lab/ibsim/width/ibnetdiscover.txt":         "2 SW, 8 CA, 10 links, 6 4xSDR, 1 4xEDR, 1 1xEDR, 2 4xQDR",
-		"lab/ibsim/width/ibnetdiscover-down.txt":    "2 SW, 7 CA, 8 links, 4 4xSDR, 1 4xEDR, 1 1xEDR, 2 4xQDR",
-		"lab/ibsim/width/ibnetdiscover-err.txt":     "2 SW, 7 CA, 9 links, 5 4xSDR, 1 4xEDR, 1 1xEDR, 2 4xQDR",
+		"ibnetdiscover_topograph_head.txt":       "17 SW, 131 CA, 248 links, 248 4xNDR",
+		"ibnetdiscover_hdr.txt":                  "4 SW, 3 CA, 4 links, 4 4xEDR",
+		"ibnetdiscover_bad.txt":                  "0 SW, 1 CA, 0 links",
+		"lab/ibsim/2sw8h/ibnetdiscover.txt":      "2 SW, 8 CA, 10 links, 10 4xSDR",
+		"lab/ibsim/216h/ibnetdiscover.txt":       "18 SW, 216 CA, 432 links, 432 4xHDR",
+		"lab/ibsim/ndr/ibnetdiscover.txt":        "3 SW, 8 CA, 12 links, 12 4xSDR",
+		"lab/ibsim/width/ibnetdiscover.txt":      "2 SW, 8 CA, 10 links, 6 4xSDR, 1 4xEDR, 1 1xEDR, 2 4xQDR",
+		"lab/ibsim/width/ibnetdiscover-down.txt": "2 SW, 7 CA, 8 links, 4 4xSDR, 1 4xEDR, 1 1xEDR, 2 4xQDR",
+		"lab/ibsim/width/ibnetdiscover-err.txt":  "2 SW, 7 CA, 9 links, 5 4xSDR, 1 4xEDR, 1 1xEDR, 2 4xQDR",
 	} {
 		t.Run(file, func(t *testing.T) {
-			n, err := ParseNetdiscover(shared(t, file))
+			n, err := ParseNetdiscover(fixture.Read(t, file))
 			if err != nil {
 				t.Error(err)
 			}
@@ -66,7 +68,7 @@ func TestNetdiscoverCensus(t *testing.T) {
 }
 
 func TestNetdiscoverTopology(t *testing.T) {
-	n, err := ParseNetdiscover(shared(t, "fixtures/ibnetdiscover_topograph_head.txt"))
+	n, err := ParseNetdiscover(fixture.Read(t, "ibnetdiscover_topograph_head.txt"))
 	if err != nil {
 		t.Error(err)
 	}
@@ -96,7 +98,7 @@ func TestNetdiscoverTopology(t *testing.T) {
 }
 
 func TestNetdiscoverBadHead(t *testing.T) {
-	n, err := ParseNetdiscover(shared(t, "fixtures/ibnetdiscover_bad.txt"))
+	n, err := ParseNetdiscover(fixture.Read(t, "ibnetdiscover_bad.txt"))
 	if err != nil {
 		t.Error(err)
 	}
@@ -109,7 +111,7 @@ func TestNetdiscoverBadHead(t *testing.T) {
 }
 
 func TestNetdiscoverBothEndsMeet(t *testing.T) {
-	n, err := ParseNetdiscover(shared(t, "lab/ibsim/width/ibnetdiscover.txt"))
+	n, err := ParseNetdiscover(fixture.Read(t, "lab/ibsim/width/ibnetdiscover.txt"))
 	if err != nil {
 		t.Error(err)
 	}
@@ -128,7 +130,7 @@ func TestNetdiscoverBothEndsMeet(t *testing.T) {
 }
 
 func TestNetdiscoverPortList(t *testing.T) {
-	n, err := ParseNetdiscover(shared(t, "fixtures/ibnetdiscover_hdr.txt"))
+	n, err := ParseNetdiscover(fixture.Read(t, "ibnetdiscover_hdr.txt"))
 	if err != nil {
 		t.Error(err)
 	}
@@ -234,7 +236,7 @@ func TestNodeList(t *testing.T) {
 		},
 	} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParseNodeList(shared(t, file))
+			got, err := ParseNodeList(fixture.Read(t, file))
 			if err != nil {
 				t.Error(err)
 			}
@@ -318,4 +320,12 @@ func BenchmarkNetdiscover1008(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// text is the error's, "" for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

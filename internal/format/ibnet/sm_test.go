@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 var addrs = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
@@ -12,7 +14,7 @@ var addrs = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 func TestSminfo(t *testing.T) {
 	for file, count := range map[string]int{"2sw8h": 232, "216h": 6662, "ndr": 299, "width": 232} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParseSminfo(shared(t, "lab/ibsim/"+file+"/sminfo.txt"))
+			got, err := ParseSminfo(fixture.Read(t, "lab/ibsim/"+file+"/sminfo.txt"))
 			if err != nil {
 				t.Error(err)
 			}
@@ -82,7 +84,7 @@ func TestSaqueryFiles(t *testing.T) {
 		"2sw8h/saquery-path.txt": path, "ndr/saquery-path.txt": path, "width/saquery-path.txt": path,
 	} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParseSaquery(shared(t, "lab/ibsim/"+file))
+			got, err := ParseSaquery(fixture.Read(t, "lab/ibsim/"+file))
 			if err != nil {
 				t.Error(err)
 			}
@@ -172,7 +174,7 @@ func TestOpensmLogFiles(t *testing.T) {
 	width = append(width, SMEvent{At: "Nov 15 02:28:20 453174", Kind: SMSubnetUp}, SMEvent{At: "Nov 15 02:28:20 776499", Kind: SMExit})
 
 	for file, want := range map[string]SMLog{
-		"fixtures/opensm_bind_failed_kernel_6.11.txt": {Version: "3.3.23", Events: []SMEvent{
+		"opensm_bind_failed_kernel_6.11.txt": {Version: "3.3.23", Events: []SMEvent{
 			{At: "138670", Kind: SMStart},
 			{At: "140628", Kind: SMState, State: "DISCOVERING"},
 			{At: "165028", Kind: SMError, Func: "osm_vendor_bind", Code: "5426", Text: "Unable to register class 129 version 1"},
@@ -196,7 +198,7 @@ func TestOpensmLogFiles(t *testing.T) {
 		}},
 	} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParseOpensmLog(shared(t, file))
+			got, err := ParseOpensmLog(fixture.Read(t, file))
 			if err != nil {
 				t.Error(err)
 			}

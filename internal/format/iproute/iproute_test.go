@@ -3,38 +3,15 @@ package iproute
 import (
 	"errors"
 	"net/netip"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-)
 
-// shared returns a file of the folder beside the repository, or skips.
-func shared(t testing.TB, parts ...string) []byte {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no go.mod above the test: the shared folder cannot be found")
-		}
-		dir = filepath.Dir(dir)
-	}
-	b, err := os.ReadFile(filepath.Join(append([]string{dir, "..", "shared"}, parts...)...))
-	if err != nil {
-		t.Skipf("shared file is not here: %v", err)
-	}
-	return b
-}
+	"weft/internal/fixture"
+)
 
 var addrCmp = cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
 
@@ -53,7 +30,7 @@ func noErr(t *testing.T, err error) {
 }
 
 func TestLinksIPoIBFixture(t *testing.T) {
-	got, err := ParseLinks(shared(t, "fixtures", "ip_a_ipoib_connectx3.txt"))
+	got, err := ParseLinks(fixture.Read(t, "ip_a_ipoib_connectx3.txt"))
 	noErr(t, err)
 	equal(t, []Link{
 		{
@@ -70,7 +47,7 @@ func TestLinksIPoIBFixture(t *testing.T) {
 }
 
 func TestLinksSparkFixture(t *testing.T) {
-	got, err := ParseLinks(shared(t, "fixtures", "ip_addr_spark_linklocal.txt"))
+	got, err := ParseLinks(fixture.Read(t, "ip_addr_spark_linklocal.txt"))
 	noErr(t, err)
 	equal(t, []Link{{
 		Index: 4, Name: "enp1s0f1np1", Flags: []string{"BROADCAST", "MULTICAST", "UP", "LOWER_UP"}, MTU: new(1500),
@@ -83,7 +60,7 @@ func TestLinksSparkFixture(t *testing.T) {
 }
 
 func TestIfconfigFixture(t *testing.T) {
-	got, err := ParseIfconfig(shared(t, "fixtures", "ifconfig_docker_lo_eth.txt"))
+	got, err := ParseIfconfig(fixture.Read(t, "ifconfig_docker_lo_eth.txt"))
 	noErr(t, err)
 	equal(t, []Link{
 		{
@@ -113,7 +90,7 @@ func TestIfconfigFixture(t *testing.T) {
 func TestLinksSamples(t *testing.T) {
 	for _, dir := range []string{"bookworm-perftest-4.5", "trixie-perftest-25.01"} {
 		t.Run(dir, func(t *testing.T) {
-			got, err := ParseLinks(shared(t, "lab", "samples", dir, "ip-addr.json"))
+			got, err := ParseLinks(fixture.Read(t, "lab/samples/"+dir+"/ip-addr.json"))
 			noErr(t, err)
 			if len(got) != 2 {
 				t.Fatalf("%d links, want 2", len(got))
@@ -126,13 +103,13 @@ func TestLinksSamples(t *testing.T) {
 					{IP: netip.MustParseAddr("fe80::5054:ff:fe01:1"), PrefixLen: new(64), Scope: "link"},
 				},
 			}, got[1])
-			neigh, err := ParseNeigh(shared(t, "lab", "samples", dir, "ip-neigh.json"))
+			neigh, err := ParseNeigh(fixture.Read(t, "lab/samples/"+dir+"/ip-neigh.json"))
 			noErr(t, err)
 			equal(t, []Neigh{{IP: netip.MustParseAddr("10.10.0.2"), Dev: "data0", MAC: "52:54:00:01:00:02", States: []string{"REACHABLE"}}}, neigh)
-			rlink, err := ParseRDMALink(shared(t, "lab", "samples", dir, "rdma-link.json"))
+			rlink, err := ParseRDMALink(fixture.Read(t, "lab/samples/"+dir+"/rdma-link.json"))
 			noErr(t, err)
 			equal(t, []RDMALink{{Device: "rxe_0", Port: 1, State: "ACTIVE", PhysicalState: "LINK_UP", Netdev: "data0", NetdevIndex: new(2)}}, rlink)
-			rdev, err := ParseRDMADev(shared(t, "lab", "samples", dir, "rdma-dev.json"))
+			rdev, err := ParseRDMADev(fixture.Read(t, "lab/samples/"+dir+"/rdma-dev.json"))
 			noErr(t, err)
 			want := RDMADev{Name: "rxe_0", NodeType: "ca", NodeGUID: "5054:00ff:fe01:0001", SysImageGUID: "5054:00ff:fe01:0001"}
 			if strings.HasPrefix(dir, "trixie") {
@@ -359,7 +336,7 @@ func TestRDMALinkFixtures(t *testing.T) {
 		},
 	} {
 		t.Run(file, func(t *testing.T) {
-			got, err := ParseRDMALink(shared(t, "fixtures", file))
+			got, err := ParseRDMALink(fixture.Read(t, file))
 			noErr(t, err)
 			equal(t, want, got)
 		})
@@ -393,21 +370,10 @@ func TestRDMAForms(t *testing.T) {
 	}
 }
 
-// seed gives a fuzz target the inline samples and, where they are, the fixtures.
-func seed(f *testing.F, pattern string, inline ...string) {
-	for _, s := range inline {
-		f.Add([]byte(s))
-	}
-	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "fixtures", pattern))
-	for _, file := range files {
-		if b, err := os.ReadFile(file); err == nil {
-			f.Add(b)
-		}
-	}
-}
-
 func FuzzLinks(f *testing.F) {
-	seed(f, "i[pf]*", detailJSON, detailText)
+	f.Add([]byte(detailJSON))
+	f.Add([]byte(detailText))
+	fixture.Seed(f, "i[pf]*")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		links, _ := ParseLinks(b)
 		named(t, links)
@@ -415,7 +381,8 @@ func FuzzLinks(f *testing.F) {
 }
 
 func FuzzIfconfig(f *testing.F) {
-	seed(f, "ifconfig*", "eth0: flags=1<UP>  mtu 1500\n inet 10.0.0.1  netmask 255.0.0.0")
+	f.Add([]byte("eth0: flags=1<UP>  mtu 1500\n inet 10.0.0.1  netmask 255.0.0.0"))
+	fixture.Seed(f, "ifconfig*")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		links, _ := ParseIfconfig(b)
 		named(t, links)
@@ -436,7 +403,8 @@ func named(t *testing.T, links []Link) {
 }
 
 func FuzzRoutes(f *testing.F) {
-	seed(f, "none", routesJSONSample, routesTextSample)
+	f.Add([]byte(routesJSONSample))
+	f.Add([]byte(routesTextSample))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		routes, _ := ParseRoutes(b)
 		for _, r := range routes {
@@ -448,7 +416,8 @@ func FuzzRoutes(f *testing.F) {
 }
 
 func FuzzRouteGet(f *testing.F) {
-	seed(f, "none", routesJSONSample, routesTextSample)
+	f.Add([]byte(routesJSONSample))
+	f.Add([]byte(routesTextSample))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := ParseRouteGet(b)
 		if err == nil && !r.Default && !r.Dst.IsValid() {
@@ -458,7 +427,8 @@ func FuzzRouteGet(f *testing.F) {
 }
 
 func FuzzNeigh(f *testing.F) {
-	seed(f, "none", `[{"dst":"fe80::1","dev":"e","router":null,"state":["STALE"]}]`, "10.0.0.2 dev eth0 lladdr 02:00:00:00:00:02 REACHABLE")
+	f.Add([]byte(`[{"dst":"fe80::1","dev":"e","router":null,"state":["STALE"]}]`))
+	f.Add([]byte("10.0.0.2 dev eth0 lladdr 02:00:00:00:00:02 REACHABLE"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, _ := ParseNeigh(b)
 		for _, n := range got {
@@ -470,7 +440,9 @@ func FuzzNeigh(f *testing.F) {
 }
 
 func FuzzRDMALink(f *testing.F) {
-	seed(f, "rdma_link*", `[{"ifname":"mlx5_0","port":1,"lid":3}]`, "1: mlx5_0: node_type ca fw 1.2.3")
+	f.Add([]byte(`[{"ifname":"mlx5_0","port":1,"lid":3}]`))
+	f.Add([]byte("1: mlx5_0: node_type ca fw 1.2.3"))
+	fixture.Seed(f, "rdma_link*")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		links, _ := ParseRDMALink(b)
 		for _, l := range links {
@@ -482,7 +454,9 @@ func FuzzRDMALink(f *testing.F) {
 }
 
 func FuzzRDMADev(f *testing.F) {
-	seed(f, "rdma_link*", `[{"ifname":"mlx5_0","fw":"1"}]`, "1: mlx5_0: node_type ca fw 1.2.3")
+	f.Add([]byte(`[{"ifname":"mlx5_0","fw":"1"}]`))
+	f.Add([]byte("1: mlx5_0: node_type ca fw 1.2.3"))
+	fixture.Seed(f, "rdma_link*")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		devs, _ := ParseRDMADev(b)
 		if len(devs) > len(b) {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"weft/internal/fixture"
 )
 
 var noText = cmpopts.IgnoreFields(Event{}, "Text")
@@ -56,7 +58,7 @@ func TestFixtures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(want, Parse(fixture(t, name)), noText); d != "" {
+			if d := cmp.Diff(want, Parse(fixture.Read(t, name)), noText); d != "" {
 				t.Error(d)
 			}
 		})
@@ -130,8 +132,7 @@ func TestInterleaved(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	seed(f, "dmesg_mlx4_connectx3_strixhalo.txt", "dmesg_mlx5_port_module_and_power.txt", "dmesg_mlx5_responder_error_cqe.txt",
-		"kmsg_nvidia_peermem_invalid_context.txt", "odinlink_thunderbolt_crc_error_kernel.txt")
+	fixture.Seed(f, "dmesg_*", "kmsg_*", "odinlink_*")
 	f.Add([]byte("NVRM: Xid (PCI:0000:9b:00): 119, x\npcieport 0000:00:01.1: PCIe Bus Error: severity=Corrected, type=P, (R)\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		last := 0

@@ -83,27 +83,31 @@ func Parse(b []byte) ([]Neighbor, error) {
 
 func neighbor(name string, body map[string]any) Neighbor {
 	n := Neighbor{Interface: name, Via: text(body["via"])}
-	for _, c := range objects(body["chassis"]) {
-		n.ChassisName = text(c["name"])
-		// json puts the name of the chassis where its keys would be.
-		if _, ok := c["id"]; !ok && len(c) == 1 {
-			for key, inner := range c {
-				if o := objects(inner); len(o) > 0 {
-					n.ChassisName, c = key, o[0]
-				}
+	c := first(body["chassis"])
+	n.ChassisName = text(c["name"])
+	// json puts the name of the chassis where its keys would be.
+	if _, ok := c["id"]; !ok && len(c) == 1 {
+		for key, inner := range c {
+			if o := first(inner); o != nil {
+				n.ChassisName, c = key, o
 			}
 		}
-		n.ChassisIDType, n.ChassisID = id(c["id"])
-		n.ChassisDescr = text(c["descr"])
-		n.MgmtIPs = texts(c["mgmt-ip"])
-		break
 	}
-	for _, p := range objects(body["port"]) {
-		n.PortIDType, n.PortID = id(p["id"])
-		n.PortDescr = text(p["descr"])
-		break
-	}
+	n.ChassisIDType, n.ChassisID = id(c["id"])
+	n.ChassisDescr = text(c["descr"])
+	n.MgmtIPs = texts(c["mgmt-ip"])
+	p := first(body["port"])
+	n.PortIDType, n.PortID = id(p["id"])
+	n.PortDescr = text(p["descr"])
 	return n
+}
+
+// first returns the first of v's objects; nil, which has no keys, when it has none.
+func first(v any) map[string]any {
+	if o := objects(v); len(o) > 0 {
+		return o[0]
+	}
+	return nil
 }
 
 // objects returns v's objects, whether v is one or a list of them.
@@ -153,8 +157,6 @@ func text(v any) string {
 
 // id reads {"type":"mac","value":"…"}, alone or in a list.
 func id(v any) (kind, value string) {
-	for _, o := range objects(v) {
-		return text(o["type"]), text(o["value"])
-	}
-	return "", ""
+	o := first(v)
+	return text(o["type"]), text(o["value"])
 }

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weft/internal/fixture"
 )
 
 // space writes a configuration space with an express capability at 0x60 and,
@@ -311,7 +313,7 @@ func TestConfigOfThisMachine(t *testing.T) {
 func TestConfigOfSamples(t *testing.T) {
 	for _, name := range []string{"sysfs-k61.tar.gz", "sysfs-k612.tar.gz"} {
 		t.Run(name, func(t *testing.T) {
-			zr, err := gzip.NewReader(bytes.NewReader(shared(t, "lab", "samples", name)))
+			zr, err := gzip.NewReader(bytes.NewReader(fixture.Read(t, "lab/samples/"+name)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,36 +1,13 @@
 package lspci
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// shared returns a file of the folder beside the repository, or skips.
-func shared(t testing.TB, parts ...string) []byte {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no go.mod above the test: the shared folder cannot be found")
-		}
-		dir = filepath.Dir(dir)
-	}
-	b, err := os.ReadFile(filepath.Join(append([]string{dir, "..", "shared"}, parts...)...))
-	if err != nil {
-		t.Skipf("shared file is not here: %v", err)
-	}
-	return b
-}
+	"weft/internal/fixture"
+)
 
 func equal(t *testing.T, want, got any) {
 	t.Helper()
@@ -40,7 +17,7 @@ func equal(t *testing.T, want, got any) {
 }
 
 func TestFragmentFixture(t *testing.T) {
-	got, err := Parse(shared(t, "fixtures", "lspci_lnk_connectx3_x4_downgraded.txt"))
+	got, err := Parse(fixture.Read(t, "lspci_lnk_connectx3_x4_downgraded.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +31,7 @@ func TestFragmentFixture(t *testing.T) {
 }
 
 func TestNNFixture(t *testing.T) {
-	got, err := Parse(shared(t, "fixtures", "lspci_nn_a100.txt"))
+	got, err := Parse(fixture.Read(t, "lspci_nn_a100.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +59,7 @@ func TestNNFixture(t *testing.T) {
 }
 
 func TestVVVFixture(t *testing.T) {
-	got, err := Parse(shared(t, "fixtures", "lspci_vvv_connectx_h100host.txt"))
+	got, err := Parse(fixture.Read(t, "lspci_vvv_connectx_h100host.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +149,7 @@ func TestInline(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(inline))
-	for _, name := range []string{"lspci_nn_a100.txt", "lspci_lnk_connectx3_x4_downgraded.txt"} {
-		if b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "fixtures", name)); err == nil {
-			f.Add(b)
-		}
-	}
+	fixture.Seed(f, "lspci_nn_a100.txt", "lspci_lnk_connectx3_x4_downgraded.txt")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		devs, _ := Parse(b)
 		for i, d := range devs {

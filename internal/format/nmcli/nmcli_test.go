@@ -2,39 +2,16 @@ package nmcli
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
-// fixture returns a file of the folder beside the repository, or skips.
-func fixture(t testing.TB, name string) []byte {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no go.mod above the test: the shared folder cannot be found")
-		}
-		dir = filepath.Dir(dir)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "..", "shared", "fixtures", name))
-	if err != nil {
-		t.Skipf("fixture is not here: %v", err)
-	}
-	return b
-}
-
 func TestFixture(t *testing.T) {
-	got, err := Parse(fixture(t, "nmcli_conn_show_ib_german.txt"))
+	got, err := Parse(fixture.Read(t, "nmcli_conn_show_ib_german.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

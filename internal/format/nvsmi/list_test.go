@@ -4,10 +4,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 func TestParseList(t *testing.T) {
-	got, err := ParseList(fixture(t, "nvidia-smi_L_8gpu.txt"))
+	got, err := ParseList(fixture.Read(t, "nvidia-smi_L_8gpu.txt"))
 	if err != nil || len(got) != 8 {
 		t.Fatalf("%d GPUs, error %v; want 8, none", len(got), err)
 	}
@@ -42,7 +44,7 @@ func TestParseListMIG(t *testing.T) {
 }
 
 func TestParseNVLinkBad(t *testing.T) {
-	got, err := ParseNVLink(fixture(t, "nvlink_status_bad.txt"))
+	got, err := ParseNVLink(fixture.Read(t, "nvlink_status_bad.txt"))
 	want := []NVLinks{{
 		GPU:     Listed{Index: 6, Name: "NVIDIA A100-SXM4-80GB", UUID: "GPU-9667d95e-6d22-0c22-1f57-c481f13e7c44"},
 		Problem: "Unable to retrieve NVLink information as all links are inactive",

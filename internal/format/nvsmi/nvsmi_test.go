@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 var none = ECCCounts{new(uint64(0)), new(uint64(0)), new(uint64(0)), new(uint64(0))}
@@ -81,7 +83,7 @@ func recorded(t testing.TB, name string) []byte {
 	if strings.HasPrefix(name, "h200") {
 		return own(t, name)
 	}
-	return fixture(t, name)
+	return fixture.Read(t, name)
 }
 
 const small = `<?xml version="1.0" ?>
@@ -239,7 +241,7 @@ func TestParseCSV(t *testing.T) {
 }
 
 func TestParseCSVGB10(t *testing.T) {
-	got, err := ParseCSV(fixture(t, "nvidia-smi_gb10_query_csv.txt"))
+	got, err := ParseCSV(fixture.Read(t, "nvidia-smi_gb10_query_csv.txt"))
 	want := Log{GPUs: []GPU{{PowerDrawW: new(11.17), UtilPercent: new(0), TempC: new(35)}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -4,10 +4,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/fixture"
 )
 
 func TestParseROCm(t *testing.T) {
-	got, err := ParseROCm(fixture(t, "rocm-smi_rx6700xt_rocm612.json"))
+	got, err := ParseROCm(fixture.Read(t, "rocm-smi_rx6700xt_rocm612.json"))
 	want := Report{Driver: "6.3.6", GPUs: []GPU{{
 		Index: new(0), BDF: "0000:07:00.0", Name: "Navi 22 [Radeon RX 6700/6700 XT / 6800M]", GFX: "gfx1031",
 		DeviceID: new(uint16(0x73df)), VBIOS: "113-67XA6SSB1-D01", NUMANode: new(0),
@@ -21,7 +23,7 @@ func TestParseROCm(t *testing.T) {
 		t.Error(err, d)
 	}
 
-	got, err = ParseROCm(fixture(t, "rocm-smi_json_radeon780m.json"))
+	got, err = ParseROCm(fixture.Read(t, "rocm-smi_json_radeon780m.json"))
 	want = Report{GPUs: []GPU{{
 		Index: new(0), BDF: "0000:c4:00.0", Name: "Phoenix3", DeviceID: new(uint16(0x1900)), VBIOS: "113-PHXGENERIC-001",
 		PowerW: new(7.222), ClockGFXMHz: new(800), ClockMemMHz: new(400), TempEdgeC: new(31),
@@ -35,7 +37,7 @@ func TestParseROCm(t *testing.T) {
 }
 
 func TestParseROCmMI100(t *testing.T) {
-	got, err := ParseROCm(fixture(t, "rocm-smi_mi100_rocm602.json"))
+	got, err := ParseROCm(fixture.Read(t, "rocm-smi_mi100_rocm602.json"))
 	if err != nil || got.Driver != "6.3.6" || len(got.GPUs) != 4 {
 		t.Fatalf("driver %q, %d GPUs, %v; want 6.3.6, 4", got.Driver, len(got.GPUs), err)
 	}
@@ -89,7 +91,7 @@ func TestParseROCmOdd(t *testing.T) {
 }
 
 func TestParseAMDFragment(t *testing.T) {
-	got, err := ParseAMD(fixture(t, "amd-smi_metric_json_igpu.txt"))
+	got, err := ParseAMD(fixture.Read(t, "amd-smi_metric_json_igpu.txt"))
 	want := Report{GPUs: []GPU{{PowerW: new(9.0), Throttle: "UNTHROTTLED", ClockGFXMHz: new(49), ClockGFXMaxMHz: new(2645)}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -146,7 +148,7 @@ func TestParseAMD(t *testing.T) {
 }
 
 func TestParseTopo(t *testing.T) {
-	got, err := ParseTopo(fixture(t, "rocm-smi_topo_weight_8gpu.txt"))
+	got, err := ParseTopo(fixture.Read(t, "rocm-smi_topo_weight_8gpu.txt"))
 	if err != nil || len(got.Names) != 8 || len(got.Weight) != 64 || got.Link != nil {
 		t.Fatalf("%d names, %d weights, %v; want 8, 64", len(got.Names), len(got.Weight), err)
 	}
@@ -192,7 +194,7 @@ func TestParseTopoSections(t *testing.T) {
 }
 
 func TestParseInfo(t *testing.T) {
-	got, err := ParseInfo(fixture(t, "rocminfo_gfx1201_isa.txt"))
+	got, err := ParseInfo(fixture.Read(t, "rocminfo_gfx1201_isa.txt"))
 	if d := cmp.Diff([]Agent{{ISAs: []string{"gfx1201", "gfx12-generic"}}}, got); d != "" || err != nil {
 		t.Error(err, d)
 	}
@@ -279,7 +281,7 @@ func TestParseNode(t *testing.T) {
 }
 
 func TestParseNICs(t *testing.T) {
-	got, err := ParseNICs(fixture(t, "amd-smi_ainic_ionic_down.txt"))
+	got, err := ParseNICs(fixture.Read(t, "amd-smi_ainic_ionic_down.txt"))
 	want := []NIC{{
 		Driver: "ionic", DriverVersion: "25.05.4.001", NUMANode: new(1), CPUAffinity: "16-31,48-63",
 		Ports: []NICPort{{
@@ -335,7 +337,7 @@ func TestParseNICsTwo(t *testing.T) {
 }
 
 func fuzzReport(f *testing.F, parse func([]byte) (Report, error)) {
-	seed(f, "rocm-smi_json_radeon780m.json", "rocm-smi_rx6700xt_rocm612.json", "amd-smi_metric_json_igpu.txt")
+	fixture.Seed(f, "rocm-smi_json_radeon780m.json", "rocm-smi_rx6700xt_rocm612.json", "amd-smi_metric_json_igpu.txt")
 	f.Add([]byte(twoCards))
 	f.Add([]byte(amdStatic))
 	f.Add([]byte(amdMetric))
@@ -356,7 +358,7 @@ func FuzzParseROCm(f *testing.F) { fuzzReport(f, ParseROCm) }
 func FuzzParseAMD(f *testing.F)  { fuzzReport(f, ParseAMD) }
 
 func FuzzParseTopo(f *testing.F) {
-	seed(f, "rocm-smi_topo_weight_8gpu.txt")
+	fixture.Seed(f, "rocm-smi_topo_weight_8gpu.txt")
 	f.Add([]byte(topo))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if got, err := ParseTopo(b); got.Names == nil && got.NUMA == nil && err == nil {
@@ -366,7 +368,7 @@ func FuzzParseTopo(f *testing.F) {
 }
 
 func FuzzParseInfo(f *testing.F) {
-	seed(f, "rocminfo_gfx1201_isa.txt")
+	fixture.Seed(f, "rocminfo_gfx1201_isa.txt")
 	f.Add([]byte(rocminfo))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if got, err := ParseInfo(b); got == nil && err == nil {
@@ -386,7 +388,7 @@ func FuzzParseNode(f *testing.F) {
 }
 
 func FuzzParseNICs(f *testing.F) {
-	seed(f, "amd-smi_ainic_ionic_down.txt")
+	fixture.Seed(f, "amd-smi_ainic_ionic_down.txt")
 	f.Add([]byte(nics))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if got, err := ParseNICs(b); got == nil && err == nil {
