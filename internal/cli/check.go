@@ -30,6 +30,7 @@ unknown (could not look) and fail. Unknown is never a pass.`,
 			if err != nil {
 				return err
 			}
+			a.keep = true
 			l, err := a.look(cmd.Context())
 			if err != nil {
 				return err

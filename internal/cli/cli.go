@@ -38,6 +38,8 @@ type app struct {
 	sshConfig string // --ssh-config
 	json      bool
 	jsonl     bool
+
+	keep bool // keep what this command sees in .weft, to judge growth next time
 }
 
 // trouble is an error for a person: what, why and the next command.

@@ -149,14 +149,17 @@ func (a *app) only(d *dump.Dump) error {
 	return nil
 }
 
-// remember keeps this look and finds the last one, to judge what changed between.
-// That it cannot be kept is said and is no reason to stop.
+// remember finds the last look that was kept, to judge what changed since, and keeps
+// this one if the command says so. That it cannot be kept is no reason to stop.
 func (a *app) remember(l *look, s store.Store) {
 	if path, at, ok := s.Last(); ok {
 		if before, _, err := a.readFrom(path); err == nil {
 			facts := format.Facts(before)
 			l.kase.Before, l.kase.Since = &facts, time.Since(at)
 		}
+	}
+	if !a.keep || a.nodes != "" { // part of a cluster is no look to compare with
+		return
 	}
 	if _, err := s.Save(l.dump.Format(), time.Now()); err != nil {
 		fmt.Fprintf(a.err, "weft: this look was not kept: %v\n", err)

@@ -302,7 +302,8 @@ type Switch struct {
 
 // FabricLink is one link of the fabric, from either end.
 type FabricLink struct {
-	A, B     End               `json:"-"`
+	A        End               `json:"a"`
+	B        End               `json:"b"`
 	Width    string            `json:"width"`               // "4x"
 	Speed    string            `json:"speed"`               // "EDR"
 	MaxWidth string            `json:"max_width,omitempty"` // what both ends could do
@@ -381,7 +382,10 @@ func (s *Settings) Loaded(module string) bool {
 
 // DKMS is one module version that DKMS knows.
 type DKMS struct {
-	Module, Version, Kernel, State string
+	Module  string `json:"module"`
+	Version string `json:"version"`
+	Kernel  string `json:"kernel"`
+	State   string `json:"state"`
 }
 
 // Service is a systemd unit.
@@ -439,29 +443,37 @@ type Route struct {
 
 // Neighbour is one ARP or ND entry.
 type Neighbour struct {
-	Addr, Dev, MAC, State string
+	Addr  string `json:"addr"`
+	Dev   string `json:"dev"`
+	MAC   string `json:"mac"`
+	State string `json:"state"`
 }
 
 // LLDP is what a neighbour says of itself on one interface.
 type LLDP struct {
-	Netdev, Chassis, Port string
+	Netdev  string `json:"netdev"`
+	Chassis string `json:"chassis"`
+	Port    string `json:"port"`
 }
 
 // EnvVar is an environment variable and where it is set.
 type EnvVar struct {
-	Name, Value string
-	Where       string // "/etc/environment", "unit vllm.service", "container ray-head"
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Where string `json:"where"` // "/etc/environment", "container ray-head"
 }
 
 // Image is a container image.
 type Image struct {
-	Name   string // repository:tag
-	Digest string
+	Name   string `json:"name"` // repository:tag
+	Digest string `json:"digest"`
 }
 
 // Library is a shared library and its version.
 type Library struct {
-	Name, Version, Path string
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
 }
 
 // KmsgEvent is a known event in the kernel log.

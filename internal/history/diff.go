@@ -94,7 +94,7 @@ func walk(out map[string]string, path string, v any) {
 func name(v any, index int) string {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, key := range []string{"name", "Name", "bdf", "path", "index", "dst", "netdev", "node"} {
+		for _, key := range []string{"name", "bdf", "path", "index", "dst", "netdev", "node", "module"} {
 			if id, ok := v[key]; ok {
 				return fmt.Sprint(id)
 			}
