@@ -13,7 +13,7 @@ var nodeRead = Check{
 	Title: "Everything that the checks need was readable",
 	Judge: func(c *Case) (out []Finding) {
 		for _, n := range c.Nodes {
-			out = append(out, judgeRead(n))
+			out = append(out, judgeRead(c, n))
 		}
 		if len(out) == 0 {
 			return skip("there are no nodes")
@@ -22,7 +22,7 @@ var nodeRead = Check{
 	},
 }
 
-func judgeRead(n *fact.Node) Finding {
+func judgeRead(c *Case, n *fact.Node) Finding {
 	f := Finding{Subject: node(n)}
 	if n.Down != "" {
 		// What went wrong, and on the next line the command that helps.
@@ -50,7 +50,9 @@ func judgeRead(n *fact.Node) Finding {
 	case len(barred) > 0:
 		f.Status, f.Got = Warn, "root only: "+fewWords(barred)
 		f.Why = "the checks that need it cannot answer unless weft is root on the node"
-		f.Fix = []string{"ssh: root@" + n.Name + "   # in weft.yaml; or let the user run sudo -n there"}
+		if f.Fix = []string{"sudo weft check   # on this machine"}; len(c.Want.Nodes) > 0 {
+			f.Fix = []string{"ssh: root@" + n.Name + "   # in weft.yaml; or let the user run sudo -n there"}
+		}
 	}
 	return f
 }

@@ -19,7 +19,7 @@ func TestNodeRead(t *testing.T) {
 			c.Nodes[1] = &fact.Node{Name: "n2", Down: "n2: no key was accepted\nssh-copy-id ai@10.0.0.2"}
 		}, fix: "ssh-copy-id ai@10.0.0.2",
 			want: "n2 fail: n2: no key was accepted, want an answer: nothing is known of this node, so no other check speaks of it"},
-		{name: "many gaps for one reason are few words", fix: "ssh: root@n2",
+		{name: "many gaps for one reason are few words", fix: "sudo weft check",
 			do: func(c *Case) {
 				gaps(c, fact.Gap{Path: "$ dmesg", Why: "needs root, and sudo -n was refused"}, fact.Gap{Path: "$ sudo -n lspci -vvv", Why: "Permission denied"},
 					fact.Gap{Path: "/sys/bus/pci/devices/0000:19:00.0/config", Why: "permission denied"}, fact.Gap{Path: "$ nft -j list ruleset", Why: "Operation not permitted"})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -50,12 +51,51 @@ func Cluster(ctx context.Context, run *exec.Runner, asks []Ask, done func(node s
 // Node asks one node. The dump node is never nil: what was answered before an
 // error is in it.
 func Node(ctx context.Context, run *exec.Runner, t exec.Target, readers []format.Reader) (*dump.Node, error) {
-	if t.SSH == "" {
-		d := local(ctx, t.Name, readers)
-		settle(readers, d)
-		return d, context.Cause(ctx)
+	if t.SSH != "" {
+		return byScript(ctx, run, t, readers)
 	}
-	return byScript(ctx, run, t, readers)
+	free, root := readers, []format.Reader(nil)
+	if os.Geteuid() != 0 {
+		free, root = split(readers)
+	}
+	d := local(ctx, t.Name, free)
+	settle(free, d)
+	if len(root) > 0 { // the script knows how to ask sudo, and what to say when it refuses
+		r, err := byScript(ctx, run, t, root)
+		if err != nil {
+			return d, err
+		}
+		maps.Copy(d.Text, r.Text)
+		maps.Copy(d.Gap, r.Gap)
+		delete(d.Text, format.ClockKey) // this machine's clock is the one to hold others against
+	}
+	return d, context.Cause(ctx)
+}
+
+// split parts what anyone may read from what only root may.
+func split(readers []format.Reader) (free, root []format.Reader) {
+	for _, r := range readers {
+		f, o := r, r
+		f.Files, o.Files = part(r.Files, func(x format.File) bool { return x.Root })
+		f.Cmds, o.Cmds = part(r.Cmds, func(x format.Cmd) bool { return x.Root })
+		free = append(free, f)
+		if len(o.Files)+len(o.Cmds) > 0 {
+			root = append(root, o)
+		}
+	}
+	return free, root
+}
+
+// part puts what is so into the second list and the rest into the first.
+func part[T any](all []T, so func(T) bool) (rest, yes []T) {
+	for _, x := range all {
+		if so(x) {
+			yes = append(yes, x)
+		} else {
+			rest = append(rest, x)
+		}
+	}
+	return rest, yes
 }
 
 // byScript asks a node through a shell.

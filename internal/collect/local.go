@@ -26,7 +26,6 @@ func local(ctx context.Context, name string, readers []format.Reader) *dump.Node
 	d := dump.NewNode(name)
 	now := time.Now()
 	d.Text[clockKey] = fmt.Sprintf("%d.%09d\n", now.Unix(), now.Nanosecond())
-	root := newSudo(ctx)
 	type job struct {
 		key  string
 		argv []string
@@ -38,13 +37,6 @@ func local(ctx context.Context, name string, readers []format.Reader) *dump.Node
 				argv := strings.Fields(key[2:])
 				if c.Sh != "" {
 					argv = []string{"sh", "-c", c.Sh}
-				}
-				if c.Root && !root.ok() {
-					d.Gap[key] = noRoot
-					continue
-				}
-				if c.Root {
-					argv = append(root.prefix[:len(root.prefix):len(root.prefix)], argv...)
 				}
 				jobs = append(jobs, job{key, argv})
 			}
@@ -86,8 +78,6 @@ func local(ctx context.Context, name string, readers []format.Reader) *dump.Node
 	d.Link = files.Link
 	return d
 }
-
-const noRoot = "needs root, and sudo -n was refused"
 
 // expand returns the dump keys of a command: one, or one per match of For.
 func expand(c format.Cmd) []string {
@@ -149,14 +139,6 @@ func runLocal(ctx context.Context, argv []string) (out, why string) {
 
 // readFiles reads one set of files of this machine into d.
 func readFiles(ctx context.Context, d *dump.Node, f format.File) {
-	if f.Root && os.Geteuid() != 0 {
-		// Rare, and a handful of files: sudo cat each would be slow and noisy in
-		// the log, so ask for weft itself to be run as root.
-		for _, name := range f.Names {
-			d.Gap[f.Dir+"/"+name] = "needs root"
-		}
-		return
-	}
 	dirs, _ := filepath.Glob(f.Dir)
 	for _, dir := range dirs {
 		if f.Where != "" && !starts(dir+"/"+f.Where, f.Starts) {
@@ -244,21 +226,3 @@ func readCapped(p string) ([]byte, error) {
 		}
 	}
 }
-
-// sudo knows whether root can be had without asking for a password.
-type sudo struct {
-	ask    func() bool
-	prefix []string
-}
-
-func newSudo(ctx context.Context) *sudo {
-	if os.Geteuid() == 0 {
-		return &sudo{ask: func() bool { return true }}
-	}
-	return &sudo{prefix: []string{"sudo", "-n"}, ask: sync.OnceValue(func() bool {
-		_, why := runLocal(ctx, []string{"sudo", "-n", "true"})
-		return why == ""
-	})}
-}
-
-func (s *sudo) ok() bool { return s.ask() }
