@@ -28,7 +28,8 @@ var layers = []layer{
 	{"internal/spec", true, []string{"nodeset"}},
 	{"internal/dump", true, nil},
 	{"internal/fact", true, []string{"unit"}},
-	{"internal/format/*", true, []string{"unit"}}, // one foreign format each, each on its own
+	{"internal/format/printed", true, nil},
+	{"internal/format/*", true, []string{"unit", "format/printed"}}, // one foreign format each, each on its own
 	{"internal/format", true, []string{"unit", "spec", "dump", "fact", "format/*"}},
 	{"internal/topo", true, []string{"fact", "unit"}},
 	{"internal/platform", true, []string{"fact", "unit"}},

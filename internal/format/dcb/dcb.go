@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // What dcb and mlnx_qos may say instead of an answer.
@@ -157,8 +159,7 @@ func read(b []byte) (*reading, error) {
 	for s := range strings.Lines(string(b)) {
 		num++
 		t := strings.TrimSpace(s)
-		first, _, _ := strings.Cut(t, " ")
-		if t == "" || t[0] == '#' || first == "$" || strings.Contains(first, "@") && !strings.ContainsAny(first, `"{`) {
+		if t == "" || t[0] == '#' || printed.Prompt(t) {
 			doc.WriteString("\n")
 			continue
 		}
@@ -213,19 +214,9 @@ func (r *reading) text(s string) {
 
 // object reads the JSON form into the same shape.
 func (r *reading) object(doc []byte) {
-	fail := func(err error, at int64) {
-		r.errs = append(r.errs, fmt.Errorf("line %d: %w", 1+bytes.Count(doc[:min(max(at, 0), int64(len(doc)))], []byte("\n")), err))
-	}
-	dec := json.NewDecoder(bytes.NewReader(doc))
-	dec.UseNumber()
 	var obj map[string]any
-	if err := dec.Decode(&obj); err != nil {
-		at := dec.InputOffset()
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			at = syntax.Offset
-		}
-		fail(err, at)
+	if err := printed.JSON(doc, &obj); err != nil {
+		r.errs = append(r.errs, err)
 		return
 	}
 	for name, v := range obj {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // QoS is what `mlnx_qos -i DEV` says. A nil pointer, list or map was not told.
@@ -35,17 +37,14 @@ func ParseMlnxQoS(b []byte) (QoS, error) {
 	var errs []error
 	var inPFC, known bool
 	var odd string
-	num := 0
-	for s := range strings.Lines(string(b)) {
-		num++
-		s = strings.TrimSpace(s)
+	for num, s := range printed.Lines(b) {
 		if _, args, ok := strings.Cut(s, "mlnx_qos "); ok {
 			if _, dev, ok := strings.Cut(args, "-i "); ok {
 				q.Device, _, _ = strings.Cut(strings.TrimSpace(dev), " ")
 			}
 			continue
 		}
-		if s == "" || s[0] == '#' {
+		if s[0] == '#' {
 			continue
 		}
 		if err := complaint(s); err != nil {

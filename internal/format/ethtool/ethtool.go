@@ -16,6 +16,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // What ethtool may say instead of an answer. The error that wraps one of these
@@ -40,26 +42,17 @@ type line struct {
 func lines(b []byte) ([]line, []error) {
 	var out []line
 	var errs []error
-	num := 0
-	for s := range strings.Lines(string(b)) {
-		num++
-		t := strings.TrimSpace(s)
-		if t == "" || t[0] == '#' || prompt(t) {
+	for num, s := range printed.Lines(b) {
+		if s[0] == '#' || printed.Prompt(s) {
 			continue
 		}
-		if err := complaint(t); err != nil {
+		if err := complaint(s); err != nil {
 			errs = append(errs, fmt.Errorf("line %d: %w", num, err))
 			continue
 		}
-		out = append(out, line{num, t})
+		out = append(out, line{num, s})
 	}
 	return out, errs
-}
-
-// prompt recognises "$ ethtool …", "root@host:~# …" and "[root@host ~]# …".
-func prompt(s string) bool {
-	first, _, _ := strings.Cut(s, " ")
-	return first == "$" || strings.Contains(first, "@") && !strings.ContainsAny(first, `"{`)
 }
 
 // errSkip is what a reader returns for a line or value that means nothing to it.

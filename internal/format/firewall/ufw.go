@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // A UFW is what `ufw status verbose` says.
@@ -34,12 +36,9 @@ func ParseUFW(b []byte) (UFW, error) {
 		u      UFW
 		status bool
 		errs   []error
-		n      int
 	)
-	for line := range strings.Lines(string(b)) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' || strings.HasPrefix(line, "--") {
+	for n, line := range printed.Lines(b) {
+		if line[0] == '#' || strings.HasPrefix(line, "--") {
 			continue
 		}
 		if v, ok := strings.CutPrefix(line, "Status: "); ok {

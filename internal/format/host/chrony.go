@@ -28,7 +28,7 @@ func ParseTracking(b []byte) (Tracking, error) {
 		errs []error
 	)
 	fail := func(n int, what, v string) {
-		errs = append(errs, fmt.Errorf("line %d: %s %q is not a number", n, what, shown(v)))
+		errs = append(errs, fmt.Errorf("line %d: %s %.120q is not a number", n, what, v))
 	}
 	stratum := func(n int, v string) {
 		k, err := strconv.ParseUint(v, 10, 8)

@@ -37,7 +37,7 @@ func ParseDevNodes(b []byte) ([]DevNode, error) {
 		}
 		node, ok := devNode(line)
 		if !ok {
-			errs = append(errs, fmt.Errorf("line %d: %q is no device", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is no device", n, line))
 			return
 		}
 		if !strings.HasPrefix(node.Path, "/") {

@@ -34,7 +34,7 @@ func ParseDKMS(b []byte) ([]DKMS, error) {
 			d.Module, d.Version, f = f[0], f[1], f[2:]
 		}
 		if !ok || d.Module == "" || len(f) > 2 {
-			errs = append(errs, fmt.Errorf("line %d: %q is no dkms module", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is no dkms module", n, line))
 			return
 		}
 		if len(f) > 0 {

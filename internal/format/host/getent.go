@@ -30,7 +30,7 @@ func ParseGetent(b []byte) ([]HostEntry, error) {
 		}
 		addr, err := netip.ParseAddr(f[0])
 		if err != nil {
-			errs = append(errs, fmt.Errorf("line %d: %q is not an address", n, shown(f[0])))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is not an address", n, f[0]))
 			return
 		}
 		names := f[1:]

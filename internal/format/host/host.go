@@ -5,23 +5,19 @@ package host
 import (
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // lines calls f with each line of b, its number from 1, without line end and
 // outer spaces. Empty lines and comments are left out.
 func lines(b []byte, f func(n int, line string)) {
-	n := 0
-	for line := range strings.Lines(string(b)) {
-		n++
-		line = strings.TrimSpace(line)
-		if line != "" && line[0] != '#' {
+	for n, line := range printed.Lines(b) {
+		if line[0] != '#' {
 			f(n, line)
 		}
 	}
 }
-
-// shown is text for an error message, cut to what helps.
-func shown(s string) string { return s[:min(len(s), 120)] }
 
 // words splits a line as a shell does: at spaces and semicolons, with single
 // and double quotes and backslashes, up to a comment. Nothing is expanded.

@@ -62,7 +62,7 @@ func named(s string) (Named, error) {
 	num, name, _ := strings.Cut(s, "(")
 	n, err := strconv.Atoi(num)
 	if err != nil || n < 0 {
-		return Named{}, fmt.Errorf("%q is not a number and a name", shown(s))
+		return Named{}, fmt.Errorf("%.120q is not a number and a name", s)
 	}
 	return Named{n, strings.TrimSuffix(name, ")")}, nil
 }

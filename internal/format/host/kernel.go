@@ -22,12 +22,12 @@ func ParseKernel(release string) (Kernel, error) {
 			if i == 2 {
 				break
 			}
-			return Kernel{}, fmt.Errorf("%q is not a kernel release", shown(release))
+			return Kernel{}, fmt.Errorf("%.120q is not a kernel release", release)
 		}
 		*to, rest = n, rest[digits:]
 		if !strings.HasPrefix(rest, ".") {
 			if i == 0 {
-				return Kernel{}, fmt.Errorf("%q is not a kernel release", shown(release))
+				return Kernel{}, fmt.Errorf("%.120q is not a kernel release", release)
 			}
 			break
 		}

@@ -32,7 +32,7 @@ func ParseLimitsConf(b []byte) ([]LimitRule, error) {
 		case len(f) == 4 && (f[1] == "soft" || f[1] == "hard" || f[1] == "-"):
 			all = append(all, LimitRule{f[0], f[1], f[2], f[3], n})
 		default:
-			errs = append(errs, fmt.Errorf("line %d: %q is no limit", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is no limit", n, line))
 		}
 	})
 	return all, errors.Join(errs...)

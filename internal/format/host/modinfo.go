@@ -35,7 +35,7 @@ func ParseModinfo(b []byte) ([]ModulePath, error) {
 		file := f[len(f)-1]
 		name, _, ko := strings.Cut(file, ".ko") // may be followed by .xz, .zst or .gz
 		if !ok || !ko || len(f) < 3 || line[0] != '/' {
-			errs = append(errs, fmt.Errorf("line %d: %q", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q", n, line))
 			return
 		}
 		all = append(all, ModulePath{Name: moduleName(name), Path: line, Kernel: f[0], Place: f[1]})

@@ -39,7 +39,7 @@ func ParseModprobe(b []byte) ([]ModprobeRule, error) {
 		switch f[0] {
 		case "options", "blacklist", "install", "remove", "alias", "softdep":
 		default:
-			errs = append(errs, fmt.Errorf("line %d: %q is no modprobe command", n, shown(f[0])))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is no modprobe command", n, f[0]))
 			continue
 		}
 		if len(f) < 2 {

@@ -27,7 +27,7 @@ func ParseDpkg(b []byte) ([]Package, error) {
 		}
 		f := strings.Split(line, "\t")
 		if len(f) != 3 {
-			errs = append(errs, fmt.Errorf("line %d: %q is no package", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is no package", n, line))
 			return
 		}
 		p := Package{Name: f[0], Installed: f[2] == "installed"}
@@ -55,7 +55,7 @@ func ParseRPM(b []byte) ([]Package, error) {
 		}
 		name, version, ok := strings.Cut(line, "\t")
 		if !ok {
-			errs = append(errs, fmt.Errorf("line %d: %q is no package", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is no package", n, line))
 			return
 		}
 		all = append(all, Package{name, version, true})

@@ -29,13 +29,13 @@ func ParseLimits(b []byte) (Limits, error) {
 		}
 		f := strings.Fields(rest)
 		if len(f) < 2 {
-			errs = append(errs, fmt.Errorf("line %d: %q has no soft and hard limit", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q has no soft and hard limit", n, line))
 			return
 		}
 		soft, ok1 := ParseBound(f[0])
 		hard, ok2 := ParseBound(f[1])
 		if !ok1 || !ok2 {
-			errs = append(errs, fmt.Errorf("line %d: %q has no soft and hard limit", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q has no soft and hard limit", n, line))
 			return
 		}
 		l := Limit{Name: name, Soft: soft, Hard: hard}

@@ -25,12 +25,12 @@ func ParseModules(b []byte) ([]Module, error) {
 	lines(b, func(n int, line string) {
 		f := strings.Fields(line)
 		if len(f) < 5 {
-			errs = append(errs, fmt.Errorf("line %d: %q is no module", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is no module", n, line))
 			return
 		}
 		size, err := strconv.ParseUint(f[1], 10, 64)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("line %d: size %q is not a number", n, shown(f[1])))
+			errs = append(errs, fmt.Errorf("line %d: size %.120q is not a number", n, f[1]))
 			return
 		}
 		m := Module{Name: f[0], SizeBytes: size, State: f[4]}

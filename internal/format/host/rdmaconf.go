@@ -17,7 +17,7 @@ func ParseRDMAConf(b []byte) (map[string]bool, error) {
 		case "no":
 			on[a.Key] = false
 		default:
-			errs = append(errs, fmt.Errorf("line %d: %s is %q, neither yes nor no", a.Line, a.Key, shown(a.Value)))
+			errs = append(errs, fmt.Errorf("line %d: %s is %.120q, neither yes nor no", a.Line, a.Key, a.Value))
 		}
 	}
 	return on, errors.Join(errs...)

@@ -31,7 +31,7 @@ func ParseUnits(b []byte) ([]Unit, error) {
 		}
 		key, v, ok := strings.Cut(line, "=")
 		if !ok || !isName(key) {
-			errs = append(errs, fmt.Errorf("line %d: %q is no property", n, shown(line)))
+			errs = append(errs, fmt.Errorf("line %d: %.120q is no property", n, line))
 			continue
 		}
 		if u == nil {

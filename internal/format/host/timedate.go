@@ -36,7 +36,7 @@ func ParseTimeDate(b []byte) (TimeDate, error) {
 func yesNo(u Unit, key string, to **bool) error {
 	v, told := u[key]
 	if told && v != "yes" && v != "no" {
-		return fmt.Errorf("%s is %q, neither yes nor no", key, shown(v))
+		return fmt.Errorf("%s is %.120q, neither yes nor no", key, v)
 	}
 	if told {
 		on := v == "yes"

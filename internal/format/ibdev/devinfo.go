@@ -1,6 +1,10 @@
 package ibdev
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // ParseDevinfo reads ibv_devinfo, plain or with -v, and the names of -l.
 func ParseDevinfo(b []byte) ([]Device, error) {
@@ -10,8 +14,7 @@ func ParseDevinfo(b []byte) ([]Device, error) {
 		port   bool // keys belong to the last port of the last device
 		listed bool // below "2 HCAs found:" every line is a name
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		key, val, hasVal := strings.Cut(line, ":")
 		val = strings.TrimSpace(val)
 		switch {
@@ -27,31 +30,31 @@ func ParseDevinfo(b []byte) ([]Device, error) {
 		case strings.HasPrefix(line, "No IB devices found"):
 			continue
 		case strings.HasPrefix(line, "Failed to "), strings.HasSuffix(line, "wasn't found"):
-			f.complain(in.num, line)
+			f.Complain(num, line)
 			continue
 		case len(devs) == 0:
-			f.unknown(in.num, line, "ibv_devinfo")
+			f.Unknown(num, line, "ibv_devinfo")
 			continue
 		case !hasVal:
 			continue // flag names of -v
 		}
 		d := &devs[len(devs)-1]
 		if key == "port" {
-			n, ok := number(val)
+			n, ok := printed.Number(val)
 			if port = ok; !ok {
-				f.add(in.num, "port: %q is not a number", clip(val))
+				f.Add(num, "port: %.60q is not a number", val)
 				continue
 			}
 			d.Ports = append(d.Ports, Port{Number: n})
 			continue
 		}
 		if port {
-			d.Ports[len(d.Ports)-1].devinfoField(&f, in.num, key, val)
+			d.Ports[len(d.Ports)-1].devinfoField(&f, num, key, val)
 		} else {
-			d.devinfoField(&f, in.num, key, val)
+			d.devinfoField(&f, num, key, val)
 		}
 	}
-	return devs, f.err(len(devs) > 0)
+	return devs, f.Err(len(devs) > 0)
 }
 
 func (d *Device) devinfoField(f *faults, line int, key, val string) {
@@ -98,13 +101,13 @@ func (p *Port) devinfoField(f *faults, line int, key, val string) {
 	case "active_width":
 		n, ok := lanes(val)
 		if !ok {
-			f.add(line, "%s: %q is not a width", key, clip(val))
+			f.Add(line, "%s: %.60q is not a width", key, val)
 		}
 		p.WidthLanes = n
 	case "active_speed":
 		s, ok := speedWord(val)
 		if !ok {
-			f.add(line, "%s: %q is not a speed", key, clip(val))
+			f.Add(line, "%s: %.60q is not a speed", key, val)
 		}
 		p.Speed = s
 	case "phys_state":
@@ -118,11 +121,11 @@ func (p *Port) devinfoField(f *faults, line int, key, val string) {
 
 // devinfoGID reads what follows "GID[" : "  1]: fe80::1, RoCE v2".
 func (p *Port) devinfoGID(f *faults, line int, index, val string) {
-	n, isNum := number(strings.TrimSpace(index))
+	n, isNum := printed.Number(strings.TrimSpace(index))
 	text, typ, _ := strings.Cut(val, ",")
 	a, isGID := gidAddr(strings.TrimSpace(text))
 	if !isNum || !isGID {
-		f.add(line, "GID[%s]: %q is not a GID", clip(index), clip(val))
+		f.Add(line, "GID[%.60s]: %.60q is not a GID", index, val)
 		return
 	}
 	p.GIDs = append(p.GIDs, GID{Index: n, Addr: a, Type: gidType(typ)})
@@ -141,9 +144,9 @@ func gidType(s string) string {
 
 // mtu reads "4096 (5)".
 func (f *faults) mtu(line int, key, val string) int {
-	n, ok := number(bareWord(val))
+	n, ok := printed.Number(bareWord(val))
 	if !ok {
-		f.add(line, "%s: %q is not an MTU", key, clip(val))
+		f.Add(line, "%s: %.60q is not an MTU", key, val)
 	}
 	return n
 }

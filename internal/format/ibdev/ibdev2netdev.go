@@ -1,6 +1,10 @@
 package ibdev
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // Netdev ties a port to its network interface, as ibdev2netdev shows it.
 type Netdev struct {
@@ -19,16 +23,15 @@ func ParseIbdev2netdev(b []byte) ([]Netdev, error) {
 		f    faults
 		nets []Netdev
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		left, right, ok := strings.Cut(line, "==>")
 		if !ok {
-			f.unknown(in.num, line, "ibdev2netdev")
+			f.Unknown(num, line, "ibdev2netdev")
 			continue
 		}
-		n, ok := netdevLeft(&f, in.num, left)
+		n, ok := netdevLeft(&f, num, left)
 		if !ok {
-			f.add(in.num, "port: %q has no device and port", clip(left))
+			f.Add(num, "port: %.60q has no device and port", left)
 			continue
 		}
 		right = strings.TrimSpace(right)
@@ -42,7 +45,7 @@ func ParseIbdev2netdev(b []byte) ([]Netdev, error) {
 		}
 		nets = append(nets, n)
 	}
-	return nets, f.err(len(nets) > 0)
+	return nets, f.Err(len(nets) > 0)
 }
 
 // netdevLeft reads "mlx5_0 port 1" and -v's
@@ -56,7 +59,7 @@ func netdevLeft(f *faults, line int, s string) (Netdev, bool) {
 	if len(words) == 0 || len(tail) == 0 {
 		return Netdev{}, false
 	}
-	num, ok := number(tail[0])
+	num, ok := printed.Number(tail[0])
 	if !ok {
 		return Netdev{}, false
 	}

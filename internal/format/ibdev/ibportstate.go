@@ -1,6 +1,10 @@
 package ibdev
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // PortState is one port as ibportstate and smpquery portinfo show it: what it
 // supports, what it may use, what it uses.
@@ -30,8 +34,7 @@ func ParseIbportstate(b []byte) ([]PortState, error) {
 		open    bool // the last of ports still takes keys
 		mlnxExt bool // below "# MLNX ext Port info" the same keys are bit masks
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		if head, ok := strings.CutSuffix(line, " PortInfo:"); ok {
 			of, open, mlnxExt = strings.TrimPrefix(head, "Initial "), false, false
 			continue
@@ -44,7 +47,7 @@ func ParseIbportstate(b []byte) ([]PortState, error) {
 			p := PortState{Of: of, At: strings.TrimSpace(rest)}
 			if at := strings.LastIndex(rest, " port "); at >= 0 {
 				p.At = strings.TrimSpace(rest[:at])
-				f.intField(&p.Number, in.num, "port", rest[at+len(" port "):])
+				f.intField(&p.Number, num, "port", rest[at+len(" port "):])
 			}
 			ports, of, open, mlnxExt = append(ports, p), "", true, false
 			continue
@@ -52,9 +55,9 @@ func ParseIbportstate(b []byte) ([]PortState, error) {
 		key, val, ok := dotted(line)
 		if !ok {
 			if strings.Contains(line, "iberror:") {
-				f.complain(in.num, line)
+				f.Complain(num, line)
 			} else {
-				f.unknown(in.num, line, "ibportstate")
+				f.Unknown(num, line, "ibportstate")
 			}
 			continue
 		}
@@ -64,14 +67,14 @@ func ParseIbportstate(b []byte) ([]PortState, error) {
 		p := &ports[len(ports)-1]
 		switch {
 		case !mlnxExt:
-			p.field(&f, in.num, key, val)
+			p.field(&f, num, key, val)
 		case key == "LinkSpeedActive":
-			if n, ok := number(val); ok && n == 1 {
+			if n, ok := printed.Number(val); ok && n == 1 {
 				p.SpeedActive = "FDR10" // the only bit of MLNX ExtendedPortInfo's speeds
 			}
 		}
 	}
-	return ports, f.err(len(ports) > 0)
+	return ports, f.Err(len(ports) > 0)
 }
 
 // dotted reads libibmad's "LinkState:.......................Active".
@@ -102,7 +105,7 @@ func (p *PortState) field(f *faults, line int, key, val string) {
 	case "LinkWidthActive":
 		n, ok := lanes(val)
 		if !ok {
-			f.add(line, "%s: %q is not a width", key, clip(val))
+			f.Add(line, "%s: %.60q is not a width", key, val)
 		}
 		p.WidthActive = n
 	default:
@@ -123,7 +126,7 @@ func (p *PortState) speeds(f *faults, line int, key, what, val string) {
 	for s := range strings.SplitSeq(val, " or ") {
 		w, ok := speedWord(strings.TrimSpace(s))
 		if !ok {
-			f.add(line, "%s: %q is not a speed", key, clip(s))
+			f.Add(line, "%s: %.60q is not a speed", key, s)
 			continue
 		}
 		words = append(words, w)
@@ -145,7 +148,7 @@ func (f *faults) widths(line int, key, val string) []int {
 	for s := range strings.SplitSeq(val, " or ") {
 		n, ok := lanes(s)
 		if !ok {
-			f.add(line, "%s: %q is not a width", key, clip(s))
+			f.Add(line, "%s: %.60q is not a width", key, s)
 			continue
 		}
 		list = append(list, n)

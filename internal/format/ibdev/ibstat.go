@@ -1,6 +1,10 @@
 package ibdev
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // nodeTypes are the words ibstat puts before the quoted device name.
 var nodeTypes = []string{"CA", "Switch", "Router", "iWARP RNIC", "???"}
@@ -12,14 +16,13 @@ func ParseIbstat(b []byte) ([]Device, error) {
 		devs []Device
 		port bool // keys belong to the last port of the last device
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		if typ, name, ok := ibstatHead(line); ok {
 			devs, port = append(devs, Device{Name: name, NodeType: typ}), false
 			continue
 		}
 		if len(devs) == 0 {
-			f.unknown(in.num, line, "ibstat")
+			f.Unknown(num, line, "ibstat")
 			continue
 		}
 		d := &devs[len(devs)-1]
@@ -28,22 +31,22 @@ func ParseIbstat(b []byte) ([]Device, error) {
 			continue
 		}
 		val = strings.TrimSpace(val)
-		if num, isPort := strings.CutPrefix(key, "Port "); isPort && val == "" {
-			n, ok := number(num)
+		if label, isPort := strings.CutPrefix(key, "Port "); isPort && val == "" {
+			n, ok := printed.Number(label)
 			if port = ok; !ok {
-				f.add(in.num, "port: %q is not a number", clip(num))
+				f.Add(num, "port: %.60q is not a number", label)
 				continue
 			}
 			d.Ports = append(d.Ports, Port{Number: n})
 			continue
 		}
 		if port {
-			d.Ports[len(d.Ports)-1].ibstatField(&f, in.num, key, val)
+			d.Ports[len(d.Ports)-1].ibstatField(&f, num, key, val)
 		} else {
-			d.ibstatField(&f, in.num, key, val)
+			d.ibstatField(&f, num, key, val)
 		}
 	}
-	return devs, f.err(len(devs) > 0)
+	return devs, f.Err(len(devs) > 0)
 }
 
 // ibstatHead reads "CA 'mlx5_0'".

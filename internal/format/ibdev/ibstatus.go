@@ -1,6 +1,10 @@
 package ibdev
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // ParseIbstatus reads ibstatus. The default GID becomes entry 0 of the port's
 // GIDs, which is the file the script reads it from.
@@ -10,15 +14,14 @@ func ParseIbstatus(b []byte) ([]Device, error) {
 		devs []Device
 		port *Port
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		if rest, ok := strings.CutPrefix(line, "Infiniband device '"); ok {
 			port = nil
 			name, rest, _ := strings.Cut(rest, "' port ")
-			num, _, ok := strings.Cut(rest, " status")
-			n, isNum := number(num)
+			label, _, ok := strings.Cut(rest, " status")
+			n, isNum := printed.Number(label)
 			if !ok || !isNum || name == "" {
-				f.add(in.num, "device: %q has no name and port", clip(line))
+				f.Add(num, "device: %.60q has no name and port", line)
 				continue
 			}
 			// The script prints the ports of one device together.
@@ -31,13 +34,13 @@ func ParseIbstatus(b []byte) ([]Device, error) {
 			continue
 		}
 		if port == nil {
-			f.unknown(in.num, line, "ibstatus")
+			f.Unknown(num, line, "ibstatus")
 			continue
 		}
 		key, val, _ := strings.Cut(line, ":")
-		port.ibstatusField(&f, in.num, key, strings.TrimSpace(val))
+		port.ibstatusField(&f, num, key, strings.TrimSpace(val))
 	}
-	return devs, f.err(len(devs) > 0)
+	return devs, f.Err(len(devs) > 0)
 }
 
 func (p *Port) ibstatusField(f *faults, line int, key, val string) {
@@ -48,7 +51,7 @@ func (p *Port) ibstatusField(f *faults, line int, key, val string) {
 		}
 		a, ok := gidAddr(val)
 		if !ok {
-			f.add(line, "%s: %q is not a GID", key, clip(val))
+			f.Add(line, "%s: %.60q is not a GID", key, val)
 			return
 		}
 		p.GIDs = []GID{{Addr: a}}

@@ -3,6 +3,8 @@ package ibdev
 import (
 	"net/netip"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // PortGID is one row of show_gids.
@@ -20,11 +22,10 @@ func ParseShowGIDs(b []byte) ([]PortGID, error) {
 		f    faults
 		rows []PortGID
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
-		if num, ok := strings.CutPrefix(line, "n_gids_found="); ok {
-			if n, ok := number(num); !ok || n != len(rows) {
-				f.add(in.num, "n_gids_found: %q, but %d were read", clip(num), len(rows))
+	for num, line := range printed.Lines(b) {
+		if count, ok := strings.CutPrefix(line, "n_gids_found="); ok {
+			if n, ok := printed.Number(count); !ok || n != len(rows) {
+				f.Add(num, "n_gids_found: %.60q, but %d were read", count, len(rows))
 			}
 			continue
 		}
@@ -33,17 +34,17 @@ func ParseShowGIDs(b []byte) ([]PortGID, error) {
 			continue
 		}
 		if len(words) < 2 || !digits(words[1]) {
-			f.unknown(in.num, line, "show_gids")
+			f.Unknown(num, line, "show_gids")
 			continue
 		}
 		row, ok := gidRow(words)
 		if !ok {
-			f.add(in.num, "row: %q is not device, port, index, GID", clip(line))
+			f.Add(num, "row: %.60q is not device, port, index, GID", line)
 			continue
 		}
 		rows = append(rows, row)
 	}
-	return rows, f.err(len(rows) > 0)
+	return rows, f.Err(len(rows) > 0)
 }
 
 // gidRow tells the last three columns apart by what they hold: any may be empty.
@@ -51,8 +52,8 @@ func gidRow(words []string) (PortGID, bool) {
 	if len(words) < 4 {
 		return PortGID{}, false
 	}
-	port, ok1 := number(words[1])
-	index, ok2 := number(words[2])
+	port, ok1 := printed.Number(words[1])
+	index, ok2 := printed.Number(words[2])
 	addr, ok3 := gidAddr(words[3])
 	if !ok1 || !ok2 || !ok3 {
 		return PortGID{}, false

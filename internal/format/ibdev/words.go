@@ -1,39 +1,25 @@
 package ibdev
 
 import (
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
-// number reads decimal, or hex with 0x.
-func number(s string) (int, bool) {
-	base := 10
-	if h, ok := cutHexPrefix(s); ok {
-		s, base = h, 16
-	}
-	if s == "" || s[0] == '+' || s[0] == '-' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(s, base, 32)
-	return int(n), err == nil
-}
-
-func cutHexPrefix(s string) (string, bool) {
-	if len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
-		return s[2:], true
-	}
-	return s, false
-}
+// faults also knows the fields of these tools.
+type faults struct{ printed.Faults }
 
 // intField stores a number at *dst, or says why not; "unknown" stays unknown.
 func (f *faults) intField(dst **int, line int, key, val string) {
 	if absent(val) {
 		return
 	}
-	n, ok := number(val)
+	n, ok := printed.Number(val)
 	if !ok {
-		f.add(line, "%s: %q is not a number", key, clip(val))
+		f.Add(line, "%s: %.60q is not a number", key, val)
 		return
 	}
 	*dst = &n
@@ -54,7 +40,7 @@ func (f *faults) guidField(dst *string, line int, key, val string) {
 	if absent(val) {
 		return
 	}
-	digits, hex := cutHexPrefix(val)
+	digits, hex := strings.CutPrefix(strings.ToLower(val), "0x")
 	if !hex && strings.Contains(val, ":") {
 		parts := strings.Split(val, ":")
 		for _, p := range parts {
@@ -66,17 +52,16 @@ func (f *faults) guidField(dst *string, line int, key, val string) {
 	}
 	n, err := strconv.ParseUint(digits, 16, 64)
 	if err != nil || !hex && len(digits) != 16 {
-		f.add(line, "%s: %q is not a GUID", key, clip(val))
+		f.Add(line, "%s: %.60q is not a GUID", key, val)
 		return
 	}
-	s := strconv.FormatUint(n, 16)
-	*dst = "0x" + "0000000000000000"[len(s):] + s
+	*dst = fmt.Sprintf("0x%016x", n)
 }
 
 // bareWord takes the word out of "4: ACTIVE", "PORT_ACTIVE (4)" and "Active".
 func bareWord(val string) string {
 	if n, w, ok := strings.Cut(val, ":"); ok {
-		if _, isNum := number(n); isNum {
+		if _, isNum := printed.Number(n); isNum {
 			val = w
 		}
 	}
@@ -98,7 +83,7 @@ func (f *faults) stateField(dst *string, line int, key, val string) {
 	}
 	s, ok := portStates[strings.TrimPrefix(strings.ToLower(w), "port_")]
 	if !ok {
-		f.add(line, "%s: %q is not a port state", key, clip(val))
+		f.Add(line, "%s: %.60q is not a port state", key, val)
 		return
 	}
 	*dst = s
@@ -121,7 +106,7 @@ func (f *faults) physField(dst *string, line int, key, val string) {
 	}
 	s, ok := physStates[lettersOnly.Replace(strings.ToLower(w))]
 	if !ok {
-		f.add(line, "%s: %q is not a physical state", key, clip(val))
+		f.Add(line, "%s: %.60q is not a physical state", key, val)
 		return
 	}
 	*dst = s
@@ -158,7 +143,7 @@ var speedCodes = map[int]string{
 func speedWord(val string) (string, bool) {
 	text, rest, coded := strings.Cut(val, "(")
 	if coded {
-		if n, ok := number(strings.TrimSuffix(rest, ")")); ok && speedCodes[n] != "" {
+		if n, ok := printed.Number(strings.TrimSuffix(rest, ")")); ok && speedCodes[n] != "" {
 			return speedCodes[n], true
 		}
 	}
@@ -177,11 +162,8 @@ func speedWord(val string) (string, bool) {
 // lanes reads "4X" and "4X (2)".
 func lanes(val string) (int, bool) {
 	val, _, _ = strings.Cut(val, "(")
-	val = strings.TrimSpace(val)
-	val = strings.TrimSuffix(strings.TrimSuffix(val, "X"), "x")
-	switch val { // the widths of ib_port_width in include/rdma/ib_verbs.h
-	case "1", "2", "4", "8", "12":
-		n, _ := number(val)
+	switch n, _ := printed.Number(strings.TrimRight(val, " Xx")); n { // the widths of ib_port_width in include/rdma/ib_verbs.h
+	case 1, 2, 4, 8, 12:
 		return n, true
 	}
 	return 0, false
@@ -194,7 +176,7 @@ func (p *Port) rateField(f *faults, line int, val string) {
 	}
 	num, rest, _ := strings.Cut(val, " ")
 	if !decimal(num) {
-		f.add(line, "rate: %q is not a rate", clip(val))
+		f.Add(line, "rate: %.60q is not a rate", val)
 		return
 	}
 	p.RateGbps = num
@@ -208,7 +190,7 @@ func (p *Port) rateField(f *faults, line int, val string) {
 		} else if s, ok := speedWord(w); ok {
 			p.Speed = s
 		} else {
-			f.add(line, "rate: %q is neither a width nor a speed", clip(w))
+			f.Add(line, "rate: %.60q is neither a width nor a speed", w)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package ibnet
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // cursor reads the fixed pieces at the front of a topology line; once a piece
 // is missing it stays bad.
@@ -25,7 +29,7 @@ func (c *cursor) between(open, shut string) (string, bool) {
 // port takes "[3]" and the chassis' own number of that port, "[ext 4]".
 func (c *cursor) port() int {
 	s, ok := c.between("[", "]")
-	n, isNum := number(s)
+	n, isNum := printed.Number(s)
 	if !ok || !isNum {
 		c.bad = true
 	}

@@ -3,6 +3,8 @@ package ibnet
 import (
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // Switch is what ibswinfo reads out of a switch, managed or not.
@@ -49,8 +51,7 @@ func ParseIbswinfo(b []byte) (Switch, error) {
 		psu   bool // keys belong to the last power supply
 		known bool
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		if strings.Trim(line, "=-") == "" {
 			psu = false
 			known = known || line[0] == '=' // the frame around the name
@@ -61,29 +62,29 @@ func ParseIbswinfo(b []byte) (Switch, error) {
 			if known && s.Name == "" {
 				s.Name = line
 			} else {
-				f.other(in.num, line, "ibswinfo")
+				f.other(num, line, "ibswinfo")
 			}
 			continue
 		}
 		known = true
 		key, val = strings.TrimSpace(key), strings.TrimSpace(val)
-		if num, ok := strings.CutPrefix(key, "PSU"); ok {
-			num, _ = word(num)
-			n, isNum := number(num)
+		if label, ok := strings.CutPrefix(key, "PSU"); ok {
+			label, _ = word(label)
+			n, isNum := printed.Number(label)
 			if psu = isNum; !isNum {
-				f.add(in.num, "%s: %q is not a number", clip(key), clip(num))
+				f.Add(num, "%.60s: %.60q is not a number", key, label)
 				continue
 			}
 			s.PSUs = append(s.PSUs, PSU{Number: n, Status: val})
 			continue
 		}
 		if psu {
-			s.PSUs[len(s.PSUs)-1].field(&f, in.num, key, val)
+			s.PSUs[len(s.PSUs)-1].field(&f, num, key, val)
 		} else {
-			s.field(&f, in.num, key, val)
+			s.field(&f, num, key, val)
 		}
 	}
-	return s, f.err(known)
+	return s, f.Err(known)
 }
 
 func (p *PSU) field(f *faults, line int, key, val string) {
@@ -122,7 +123,7 @@ func (s *Switch) field(f *faults, line int, key, val string) {
 	case "uptime (d-h:m:s)":
 		n, ok := uptime(val)
 		if !ok {
-			f.add(line, "uptime: %q is not days-h:m:s", clip(val))
+			f.Add(line, "uptime: %.60q is not days-h:m:s", val)
 			return
 		}
 		s.UptimeS = &n
@@ -135,9 +136,9 @@ func (s *Switch) field(f *faults, line int, key, val string) {
 	default:
 		if num, ok := strings.CutPrefix(key, "fan#"); ok {
 			num, _ = word(num)
-			n, isNum := number(num)
+			n, isNum := printed.Number(num)
 			if !isNum {
-				f.add(line, "fan: %q is not a number", clip(num))
+				f.Add(line, "fan: %.60q is not a number", num)
 				return
 			}
 			s.Fans = append(s.Fans, Fan{Number: n, RPM: f.maybe(line, key, val)})
@@ -153,7 +154,7 @@ func (f *faults) maybe(line int, key, val string) *int {
 	}
 	n, err := strconv.ParseInt(val, 10, 32)
 	if err != nil {
-		f.add(line, "%s: %q is not a number", key, clip(val))
+		f.Add(line, "%s: %.60q is not a number", key, val)
 		return nil
 	}
 	return new(int(n))
@@ -166,12 +167,12 @@ func uptime(s string) (int, bool) {
 	if !ok || len(parts) != 3 {
 		return 0, false
 	}
-	total, ok := number(days)
+	total, ok := printed.Number(days)
 	if !ok {
 		return 0, false
 	}
 	for i, most := range []int{24, 60, 60} {
-		n, ok := number(parts[i])
+		n, ok := printed.Number(parts[i])
 		if !ok || n >= most {
 			return 0, false
 		}

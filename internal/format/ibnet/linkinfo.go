@@ -1,6 +1,10 @@
 package ibnet
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // PortLink is one port as iblinkinfo sees it.
 type PortLink struct {
@@ -25,27 +29,26 @@ func ParseLinkinfo(b []byte) ([]PortLink, error) {
 		ports []PortLink
 		node  PortLink // what the ports below a node's line share
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		if left, right, ok := strings.Cut(line, "==("); ok {
 			p := node
-			if p.linkLine(&f, in.num, left, right) {
+			if p.linkLine(&f, num, left, right) {
 				ports = append(ports, p)
 			}
 			continue
 		}
 		kind, name, ok := linkinfoNode(line)
 		if !ok {
-			f.other(in.num, line, "iblinkinfo")
+			f.other(num, line, "iblinkinfo")
 			continue
 		}
 		node = PortLink{Kind: kind, Name: name}
 		if id, rest := word(name); kind == "SW" {
 			node.Name = strings.TrimSpace(rest)
-			f.guidField(&node.GUID, in.num, "node", id)
+			f.guidField(&node.GUID, num, "node", id)
 		}
 	}
-	return ports, f.err(len(ports) > 0)
+	return ports, f.Err(len(ports) > 0)
 }
 
 // linkinfoNode reads "CA: host7:" and "Switch: 0x0000000000200001 sw2:".
@@ -69,7 +72,7 @@ func linkinfoNode(line string) (kind, name string, ok bool) {
 func (p *PortLink) linkLine(f *faults, num int, left, right string) bool {
 	near, ok := linkEnd(left)
 	if !ok || near.Port == 0 && near.LID == 0 {
-		f.add(num, "port: %q has no LID and port", clip(left))
+		f.Add(num, "port: %.60q has no LID and port", left)
 		return false
 	}
 	p.LID, p.Port = near.LID, near.Port
@@ -81,14 +84,14 @@ func (p *PortLink) linkLine(f *faults, num int, left, right string) bool {
 	}
 	mid, far, ok := strings.Cut(right, "==>")
 	if !ok {
-		f.add(num, "port: %q has no peer", clip(right))
+		f.Add(num, "port: %.60q has no peer", right)
 		return false
 	}
 	mid, _, _ = strings.Cut(mid, ")")
 	p.rate(f, num, mid)
 	_, remarks, _ := quoted(far, '"')
 	if p.Peer, ok = linkEnd(far[:len(far)-len(remarks)]); !ok {
-		f.add(num, "peer: %q has no LID and port", clip(far))
+		f.Add(num, "peer: %.60q has no LID and port", far)
 	}
 	p.could(remarks)
 	return true
@@ -99,22 +102,22 @@ func (p *PortLink) rate(f *faults, num int, s string) {
 	front, phys, _ := strings.Cut(s, "/")
 	var ok bool
 	if p.PhysState, ok = physState(strings.TrimSpace(phys)); !ok {
-		f.add(num, "physical state: %q is not one", clip(phys))
+		f.Add(num, "physical state: %.60q is not one", phys)
 	}
 	front = strings.TrimSpace(front)
 	at := strings.LastIndexAny(front, " \t") + 1
 	if p.State, ok = linkState(front[at:]); !ok {
-		f.add(num, "state: %q is not a port state", clip(front[at:]))
+		f.Add(num, "state: %.60q is not a port state", front[at:])
 	}
 	width, speed := word(front[:at])
 	if width == "" {
 		return // a port that is down has neither
 	}
 	if p.WidthLanes, ok = lanes(width); !ok {
-		f.add(num, "width: %q is not a width", clip(width))
+		f.Add(num, "width: %.60q is not a width", width)
 	}
 	if p.Speed, ok = laneSpeed(strings.TrimSpace(speed)); !ok {
-		f.add(num, "speed: %q is not a speed", clip(speed))
+		f.Add(num, "speed: %.60q is not a speed", speed)
 	}
 }
 
@@ -142,8 +145,8 @@ func linkEnd(s string) (e End, ok bool) {
 		return e, e.Name == ""
 	}
 	var ok1, ok2 bool
-	e.LID, ok1 = number(lid)
-	e.Port, ok2 = number(port)
+	e.LID, ok1 = printed.Number(lid)
+	e.Port, ok2 = printed.Number(port)
 	return e, ok1 && ok2 && strings.TrimSpace(rest) == ""
 }
 

@@ -1,16 +1,19 @@
 package ibnet
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // ParseNetdiscover reads ibnetdiscover, the topology form and the port-list
 // form of -p.
 func ParseNetdiscover(b []byte) (Net, error) {
 	d := discovery{nodes: map[uint64]int{}, ends: map[endKey]int{}, cur: -1}
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
-		d.line(in.num, line)
+	for num, line := range printed.Lines(b) {
+		d.line(num, line)
 	}
-	return d.net, d.err(len(d.net.Nodes) > 0)
+	return d.net, d.Err(len(d.net.Nodes) > 0)
 }
 
 // discovery is the state between the lines of one ibnetdiscover.
@@ -81,11 +84,11 @@ func (d *discovery) topoHead(num int, line string) {
 func (d *discovery) topoNode(num int, kind, rest string) {
 	d.cur = -1
 	count, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	ports, ok := number(count)
+	ports, ok := printed.Number(count)
 	c := cursor{rest: rest}
 	_, id := c.id()
 	if !ok || c.bad || ports < 1 {
-		d.add(num, "node: %q has no port count and GUID", clip(rest))
+		d.Add(num, "node: %.60q has no port count and GUID", rest)
 		return
 	}
 	d.cur, d.guid = d.node(kind, id, ""), id
@@ -109,7 +112,7 @@ func (d *discovery) topoNode(num int, kind, rest string) {
 //	[1](10000f) 	"S-0000000000200001"[4]	# lid 10 lmc 0 "sw2" lid 3 4xSDR
 func (d *discovery) topoPort(num int, line string) {
 	if d.cur < 0 {
-		d.add(num, "port: %q belongs to no node", clip(line))
+		d.Add(num, "port: %.60q belongs to no node", line)
 		return
 	}
 	c := cursor{rest: line}
@@ -118,13 +121,13 @@ func (d *discovery) topoPort(num int, line string) {
 	kind, farGUID := c.id()
 	far.Kind, far.Port, far.PortGUID = kind, c.port(), c.portGUID()
 	if c.bad {
-		d.add(num, "port: %q does not name both ends", clip(line))
+		d.Add(num, "port: %.60q does not name both ends", line)
 		return
 	}
 	note := c.comment()
 	name, tail, ok := quoted(note, '"')
 	if !ok {
-		d.add(num, "port: %q does not name its peer", clip(line))
+		d.Add(num, "port: %.60q does not name its peer", line)
 		return
 	}
 	far.Name = name
@@ -155,10 +158,10 @@ func (d *discovery) topoPort(num int, line string) {
 func (d *discovery) rate(num int, l *Link, width, speed string) {
 	var ok bool
 	if l.WidthLanes, ok = lanes(width); !ok && strings.Trim(width, "?x") != "" {
-		d.add(num, "width: %q is not a width", clip(width))
+		d.Add(num, "width: %.60q is not a width", width)
 	}
 	if l.Speed, ok = generation(speed); !ok {
-		d.add(num, "speed: %q is not a speed", clip(speed))
+		d.Add(num, "speed: %.60q is not a speed", speed)
 	}
 }
 
@@ -179,7 +182,7 @@ func (d *discovery) link(num int, l Link, a, b endKey) {
 	i, seen := d.ends[a]
 	if !seen {
 		if _, taken := d.ends[b]; taken {
-			d.add(num, "port %s[%d]: already linked elsewhere", l.B.GUID, l.B.Port)
+			d.Add(num, "port %s[%d]: already linked elsewhere", l.B.GUID, l.B.Port)
 			return
 		}
 		d.ends[a], d.ends[b] = len(d.net.Links), len(d.net.Links)
@@ -190,14 +193,14 @@ func (d *discovery) link(num int, l Link, a, b endKey) {
 	same := old.B.GUID == l.A.GUID && old.B.Port == l.A.Port && old.A.GUID == l.B.GUID && old.A.Port == l.B.Port
 	if !same {
 		if old.A.GUID != l.A.GUID || old.A.Port != l.A.Port || old.B.GUID != l.B.GUID || old.B.Port != l.B.Port {
-			d.add(num, "port %s[%d]: already linked elsewhere", l.A.GUID, l.A.Port)
+			d.Add(num, "port %s[%d]: already linked elsewhere", l.A.GUID, l.A.Port)
 		}
 		return // the same line twice says nothing new
 	}
 	old.B.fill(l.A)
 	old.A.fill(l.B)
 	if old.WidthLanes != l.WidthLanes || old.Speed != l.Speed {
-		d.add(num, "port %s[%d]: %dx%s here, %dx%s at its peer", l.A.GUID, l.A.Port, l.WidthLanes, l.Speed, old.WidthLanes, old.Speed)
+		d.Add(num, "port %s[%d]: %dx%s here, %dx%s at its peer", l.A.GUID, l.A.Port, l.WidthLanes, l.Speed, old.WidthLanes, old.Speed)
 	}
 }
 

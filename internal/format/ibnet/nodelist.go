@@ -1,6 +1,10 @@
 package ibnet
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // ParseNodeList reads ibhosts, ibswitches, ibnodes and ibnetdiscover -l:
 //
@@ -10,8 +14,7 @@ func ParseNodeList(b []byte) ([]Node, error) {
 		f     faults
 		nodes []Node
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		head, rest, colon := strings.Cut(line, ":")
 		n := Node{}
 		switch strings.TrimSpace(head) {
@@ -23,7 +26,7 @@ func ParseNodeList(b []byte) ([]Node, error) {
 			n.Kind = "RT"
 		}
 		if !colon || n.Kind == "" {
-			f.other(in.num, line, "ibhosts")
+			f.other(num, line, "ibhosts")
 			continue
 		}
 		name, tail, named := quoted(rest, '"')
@@ -31,7 +34,7 @@ func ParseNodeList(b []byte) ([]Node, error) {
 		g, isGUID := guid(id)
 		ports, counted := after(fields, "ports")
 		if !named || !isGUID || !counted {
-			f.add(in.num, "node: %q has no GUID, port count and name", clip(line))
+			f.Add(num, "node: %.60q has no GUID, port count and name", line)
 			continue
 		}
 		n.GUID, n.NumPorts, n.Name = guidText(g), ports, name
@@ -39,7 +42,7 @@ func ParseNodeList(b []byte) ([]Node, error) {
 		n.DeviceID, n.VendorID = value(fields, "devid"), value(fields, "vendid")
 		nodes = append(nodes, n)
 	}
-	return nodes, f.err(len(nodes) > 0)
+	return nodes, f.Err(len(nodes) > 0)
 }
 
 // value returns the word after key, before the quoted name begins.

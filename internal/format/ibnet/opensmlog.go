@@ -1,6 +1,10 @@
 package ibnet
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // SMLog is what an opensm wrote into its log, its standard output or the journal.
 type SMLog struct {
@@ -38,13 +42,12 @@ func ParseOpensmLog(b []byte) (SMLog, error) {
 		log   SMLog
 		known bool
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		at, text, ok := logLine(line)
 		known = known || ok
 		e, version, ok := smEvent(text)
 		if !ok {
-			f.unknown(in.num, line, "opensm")
+			f.Unknown(num, line, "opensm")
 			continue
 		}
 		known = true
@@ -58,7 +61,7 @@ func ParseOpensmLog(b []byte) (SMLog, error) {
 		e.At = at
 		log.Events = append(log.Events, e)
 	}
-	return log, f.err(known)
+	return log, f.Err(known)
 }
 
 // logLine cuts "Nov 15 02:28:07 236262 [E2D54740] 0x80 -> Entering MASTER state"

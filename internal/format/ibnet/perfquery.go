@@ -3,6 +3,8 @@ package ibnet
 import (
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // PortCounters is one port's counters as perfquery prints them. PortXmitData
@@ -22,15 +24,14 @@ func ParsePerfquery(b []byte) ([]PortCounters, error) {
 		ports []PortCounters
 		open  bool // the last of ports takes counters
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		if p, ok := perfHead(line); ok {
 			ports, open = append(ports, p), true
 			continue
 		}
 		key, val, ok := dotted(line)
 		if !ok {
-			f.other(in.num, line, "perfquery")
+			f.other(num, line, "perfquery")
 			continue
 		}
 		if !open { // the heading was cut off
@@ -39,19 +40,19 @@ func ParsePerfquery(b []byte) ([]PortCounters, error) {
 		p := &ports[len(ports)-1]
 		switch {
 		case key == "PortSelect":
-			f.intField(&p.Port, in.num, key, val)
+			f.intField(&p.Port, num, key, val)
 			p.All = p.Port == 255 // every port: see perfquery(8)
 		case strings.HasPrefix(key, "CounterSelect"):
 		default:
 			n, err := strconv.ParseUint(val, 10, 64)
 			if err != nil {
-				f.add(in.num, "%s: %q is not a number", clip(key), clip(val))
+				f.Add(num, "%.60s: %.60q is not a number", key, val)
 				continue
 			}
 			p.Counters[key] = n
 		}
 	}
-	return ports, f.err(len(ports) > 0)
+	return ports, f.Err(len(ports) > 0)
 }
 
 // perfHead reads "# Port extended counters: Lid 2052 port 1 (CapMask: 0x5300 CapMask2: 0x0000002)".

@@ -1,6 +1,10 @@
 package ibnet
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // portList reads one line of ibnetdiscover -p after its first word:
 //
@@ -11,12 +15,12 @@ func (d *discovery) portList(num int, kind, rest string) {
 	width, rest := word(rest)
 	speed, rest := word(rest)
 	if !ok || speed == "" {
-		d.add(num, "port: %q is not LID, port, GUID and rate", clip(rest))
+		d.Add(num, "port: %.60q is not LID, port, GUID and rate", rest)
 		return
 	}
 	if dash, after := word(rest); dash != "-" {
 		if near.Name, _, ok = quoted(rest, '\''); !ok {
-			d.add(num, "port: %q names no node", clip(rest))
+			d.Add(num, "port: %.60q names no node", rest)
 			return
 		}
 		d.net.Unlinked = append(d.net.Unlinked, d.placed(near, a.guid))
@@ -29,7 +33,7 @@ func (d *discovery) portList(num int, kind, rest string) {
 	names, _, isQuoted := quoted(rest, '\'')
 	nearName, farName, isPair := strings.Cut(names, "' - '")
 	if !ok || !isQuoted || !isPair {
-		d.add(num, "port: %q does not name both ends", clip(rest))
+		d.Add(num, "port: %.60q does not name both ends", rest)
 		return
 	}
 	near.Name, far.Name = nearName, farName
@@ -55,8 +59,8 @@ func portListEnd(kind, s string) (End, endKey, string, bool) {
 	lidText, s := word(s)
 	portText, s := word(s)
 	guidText, s := word(s)
-	lid, ok1 := number(lidText)
-	port, ok2 := number(portText)
+	lid, ok1 := printed.Number(lidText)
+	port, ok2 := printed.Number(portText)
 	id, ok3 := guid(guidText)
 	ok4 := kind == "CA" || kind == "SW" || kind == "RT"
 	return End{Kind: kind, Port: port, LID: lid}, endKey{id, port}, s, ok1 && ok2 && ok3 && ok4

@@ -3,6 +3,8 @@ package ibnet
 import (
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // ErrorReport is what ibqueryerrors found.
@@ -34,8 +36,7 @@ func ParseQueryErrors(b []byte) (ErrorReport, error) {
 		name string
 	)
 	known := false
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		switch {
 		case strings.HasPrefix(line, "Errors for "), strings.HasPrefix(line, "Data Counters for "):
 			name, _, _ = quoted(line, '"')
@@ -43,27 +44,27 @@ func ParseQueryErrors(b []byte) (ErrorReport, error) {
 		case strings.HasPrefix(line, "GUID "):
 			known = true
 			p := PortErrors{Name: name}
-			if p.counters(&f, in.num, line) {
+			if p.counters(&f, num, line) {
 				r.Ports = append(r.Ports, p)
 			}
 		case strings.HasPrefix(line, "Link info:"):
 			left, right, ok := strings.Cut(strings.TrimPrefix(line, "Link info:"), "==(")
 			if !ok || len(r.Ports) == 0 {
-				f.add(in.num, "link: %q belongs to no port", clip(line))
+				f.Add(num, "link: %.60q belongs to no port", line)
 				continue
 			}
 			last := &r.Ports[len(r.Ports)-1]
 			l := PortLink{GUID: last.GUID, Name: last.Name}
-			if l.linkLine(&f, in.num, left, right) {
+			if l.linkLine(&f, num, left, right) {
 				last.Link = &l
 			}
 		case strings.HasPrefix(line, "##"):
-			known = r.summary(&f, in.num, strings.TrimSpace(line[2:])) || known
+			known = r.summary(&f, num, strings.TrimSpace(line[2:])) || known
 		default:
-			f.other(in.num, line, "ibqueryerrors")
+			f.other(num, line, "ibqueryerrors")
 		}
 	}
-	return r, f.err(known)
+	return r, f.Err(known)
 }
 
 // counters reads "GUID 0x200001 port 3: [SymbolErrorCounter == 100] [PortXmitData == 4968 (19.406KB)]".
@@ -71,14 +72,14 @@ func (p *PortErrors) counters(f *faults, num int, line string) bool {
 	head, rest, _ := strings.Cut(line, ":")
 	words := strings.Fields(head)
 	if len(words) != 4 || words[2] != "port" {
-		f.add(num, "port: %q has no GUID and port", clip(head))
+		f.Add(num, "port: %.60q has no GUID and port", head)
 		return false
 	}
 	g, isGUID := guid(words[1])
-	port, isNum := number(words[3])
+	port, isNum := printed.Number(words[3])
 	p.All = words[3] == "ALL"
 	if !isGUID || !isNum && !p.All {
-		f.add(num, "port: %q has no GUID and port", clip(head))
+		f.Add(num, "port: %.60q has no GUID and port", head)
 		return false
 	}
 	p.GUID, p.Port, p.Counters = guidText(g), port, map[string]uint64{}
@@ -86,7 +87,7 @@ func (p *PortErrors) counters(f *faults, num int, line string) bool {
 		piece, _, ok := strings.Cut(piece, "]")
 		if !ok {
 			if strings.TrimSpace(piece) != "" {
-				f.add(num, "counter: %q is cut short", clip(piece))
+				f.Add(num, "counter: %.60q is cut short", piece)
 			}
 			continue
 		}
@@ -94,7 +95,7 @@ func (p *PortErrors) counters(f *faults, num int, line string) bool {
 		val, _ = word(val)
 		n, err := strconv.ParseUint(val, 10, 64)
 		if name = strings.TrimSpace(name); err != nil || name == "" {
-			f.add(num, "counter: %q is not a name and a number", clip(piece))
+			f.Add(num, "counter: %.60q is not a name and a number", piece)
 			continue
 		}
 		p.Counters[name] = n
@@ -115,10 +116,10 @@ func (r *ErrorReport) summary(f *faults, num int, s string) bool {
 	}
 	a, what := word(checked)
 	b, _ := word(bad)
-	n, ok1 := number(a)
-	m, ok2 := number(b)
+	n, ok1 := printed.Number(a)
+	m, ok2 := printed.Number(b)
 	if !ok1 || !ok2 {
-		f.add(num, "summary: %q has no two numbers", clip(s))
+		f.Add(num, "summary: %.60q has no two numbers", s)
 		return false
 	}
 	switch strings.TrimSpace(what) {

@@ -3,6 +3,8 @@ package ibnet
 import (
 	"net/netip"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // SA is what the subnet administrator answered: the records that were asked for.
@@ -60,8 +62,7 @@ func ParseSaquery(b []byte) (SA, error) {
 		put   func(f *faults, line int, key, val string) // fills the record begun last; nil for one not kept
 		known bool
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		if name, ok := strings.CutSuffix(line, " dump:"); ok && strings.Contains(name, "Record") {
 			put, known = sa.begin(name), true
 			continue
@@ -71,14 +72,14 @@ func ParseSaquery(b []byte) (SA, error) {
 			continue
 		}
 		if complaint(line) {
-			f.complain(in.num, line)
+			f.Complain(num, line)
 		} else if key, val, ok := dotted(line); ok && put != nil {
-			put(&f, in.num, key, val)
+			put(&f, num, key, val)
 		} else if !ok {
-			f.unknown(in.num, line, "saquery")
+			f.Unknown(num, line, "saquery")
 		}
 	}
-	return sa, f.err(known)
+	return sa, f.Err(known)
 }
 
 // begin adds an empty record and returns what fills it. The pointer inside is
@@ -117,7 +118,7 @@ func (r *NodeRecord) field(f *faults, line int, key, val string) {
 		case "Router":
 			r.Kind = "RT"
 		default:
-			f.add(line, "%s: %q is not a node type", key, clip(val))
+			f.Add(line, "%s: %.60q is not a node type", key, val)
 		}
 	case "num_ports":
 		f.intField(&r.NumPorts, line, key, val)
@@ -148,24 +149,24 @@ func (r *PortRecord) field(f *faults, line int, key, val string) {
 	case "SMLid", "master_sm_base_lid":
 		f.intField(&r.SMLID, line, key, val)
 	case "CapMask", "capability_mask":
-		mask, ok := number(val)
+		mask, ok := printed.Number(val)
 		if !ok {
-			f.add(line, "%s: %q is not a number", key, clip(val))
+			f.Add(line, "%s: %.60q is not a number", key, val)
 			return
 		}
 		// IB_PORT_SM and IB_PORT_SM_DISABLED in include/rdma/ib_verbs.h
 		r.CapMask, r.IsSM, r.IsSMDisabled = strings.ToLower(val), mask&(1<<1) != 0, mask&(1<<10) != 0
 	case "LinkState":
 		if r.State, ok = linkState(val); !ok {
-			f.add(line, "%s: %q is not a port state", key, clip(val))
+			f.Add(line, "%s: %.60q is not a port state", key, val)
 		}
 	case "PhysLinkState":
 		if r.PhysState, ok = physState(val); !ok {
-			f.add(line, "%s: %q is not a physical state", key, clip(val))
+			f.Add(line, "%s: %.60q is not a physical state", key, val)
 		}
 	case "LinkWidthActive":
 		if r.WidthLanes, ok = lanes(val); !ok {
-			f.add(line, "%s: %q is not a width", key, clip(val))
+			f.Add(line, "%s: %.60q is not a width", key, val)
 		}
 	case "LinkSpeedActive", "LinkSpeedExtActive", "LinkSpeedExtActive2":
 		// The extended speed is printed later and is the true one when there is any.
@@ -174,7 +175,7 @@ func (r *PortRecord) field(f *faults, line int, key, val string) {
 		}
 		speed, ok := laneSpeed(val)
 		if !ok {
-			f.add(line, "%s: %q is not a speed", key, clip(val))
+			f.Add(line, "%s: %.60q is not a speed", key, val)
 			return
 		}
 		r.Speed = speed
@@ -190,7 +191,7 @@ func (r *PathRecord) field(f *faults, line int, key, val string) {
 	case "sgid", "dgid":
 		a, err := netip.ParseAddr(val)
 		if err != nil || !a.Is6() || a.Zone() != "" {
-			f.add(line, "%s: %q is not a GID", key, clip(val))
+			f.Add(line, "%s: %.60q is not a GID", key, val)
 		} else if key == "sgid" {
 			r.SGID = a
 		} else {
@@ -205,14 +206,14 @@ func (r *PathRecord) field(f *faults, line int, key, val string) {
 	case "sl":
 		f.intField(&r.SL, line, key, val)
 	case "mtu", "rate":
-		code, ok := number(val)
+		code, ok := printed.Number(val)
 		code &= 1<<6 - 1 // the upper two bits say "exactly" or "at least": IB_PATH_REC_BASE_MASK in opensm's iba/ib_types.h
 		if key == "mtu" {
 			if r.MTUBytes = mtuCodes[code]; !ok || r.MTUBytes == 0 {
-				f.add(line, "%s: %q is not an MTU", key, clip(val))
+				f.Add(line, "%s: %.60q is not an MTU", key, val)
 			}
 		} else if r.RateGbps = rateCodes[code]; !ok || r.RateGbps == "" {
-			f.add(line, "%s: %q is not a rate", key, clip(val))
+			f.Add(line, "%s: %.60q is not a rate", key, val)
 		}
 	}
 }
@@ -250,12 +251,12 @@ func (s *SM) field(f *faults, line int, key, val string) {
 	case "Priority":
 		f.intField(&s.Priority, line, key, val)
 	case "SMState":
-		n, ok := number(val)
+		n, ok := printed.Number(val)
 		if ok {
 			s.State, ok = smState(n)
 		}
 		if !ok {
-			f.add(line, "%s: %q is not an SM state", key, clip(val))
+			f.Add(line, "%s: %.60q is not an SM state", key, val)
 		}
 	}
 }

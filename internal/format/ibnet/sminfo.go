@@ -1,6 +1,10 @@
 package ibnet
 
-import "strings"
+import (
+	"strings"
+
+	"weft/internal/format/printed"
+)
 
 // SM is a subnet manager.
 type SM struct {
@@ -19,11 +23,10 @@ func ParseSminfo(b []byte) ([]SM, error) {
 		f   faults
 		sms []SM
 	)
-	in := lines{rest: string(b)}
-	for line, ok := in.next(); ok; line, ok = in.next() {
+	for num, line := range printed.Lines(b) {
 		rest, ok := strings.CutPrefix(line, "sminfo: sm ")
 		if !ok {
-			f.other(in.num, line, "sminfo")
+			f.other(num, line, "sminfo")
 			continue
 		}
 		var s SM
@@ -36,16 +39,16 @@ func ParseSminfo(b []byte) ([]SM, error) {
 		g, _, _ = strings.Cut(g, ",")
 		id, isGUID := guid(g)
 		if !ok1 || !ok2 || !ok3 || !ok4 || !isGUID {
-			f.add(in.num, "sm: %q has no lid, guid, count, priority and state", clip(rest))
+			f.Add(num, "sm: %.60q has no lid, guid, count, priority and state", rest)
 			continue
 		}
 		s.GUID = guidText(id)
 		if s.State, ok = smState(state); !ok {
-			f.add(in.num, "state: %d is not an SM state", state)
+			f.Add(num, "state: %d is not an SM state", state)
 		}
 		sms = append(sms, s)
 	}
-	return sms, f.err(len(sms) > 0)
+	return sms, f.Err(len(sms) > 0)
 }
 
 // smState: IB_SMINFO_STATE_… in opensm's iba/ib_types.h; the words are those

@@ -1,62 +1,34 @@
 package ibnet
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
-
-// number reads decimal, or hex with 0x.
-func number(s string) (int, bool) {
-	base := 10
-	if h, ok := cutHexPrefix(s); ok {
-		s, base = h, 16
-	}
-	if s == "" || s[0] == '+' || s[0] == '-' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(s, base, 32)
-	return int(n), err == nil
-}
-
-func cutHexPrefix(s string) (string, bool) {
-	if len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
-		return s[2:], true
-	}
-	return s, false
-}
 
 // guid reads hex with or without 0x and leading zeros.
 func guid(s string) (uint64, bool) {
-	s, _ = cutHexPrefix(s)
-	if s == "" || s[0] == '+' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(s, 16, 64)
+	n, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(s), "0x"), 16, 64)
 	return n, err == nil
 }
 
-func guidText(n uint64) string {
-	b := [18]byte{'0', 'x'}
-	for i := len(b) - 1; i > 1; i-- {
-		b[i] = "0123456789abcdef"[n&15]
-		n >>= 4
-	}
-	return string(b[:])
-}
+func guidText(n uint64) string { return fmt.Sprintf("0x%016x", n) }
 
 func (f *faults) guidField(dst *string, line int, key, val string) {
 	n, ok := guid(val)
 	if !ok {
-		f.add(line, "%s: %q is not a GUID", key, clip(val))
+		f.Add(line, "%s: %.60q is not a GUID", key, val)
 		return
 	}
 	*dst = guidText(n)
 }
 
 func (f *faults) intField(dst *int, line int, key, val string) {
-	n, ok := number(val)
+	n, ok := printed.Number(val)
 	if !ok {
-		f.add(line, "%s: %q is not a number", key, clip(val))
+		f.Add(line, "%s: %.60q is not a number", key, val)
 		return
 	}
 	*dst = n
@@ -64,17 +36,9 @@ func (f *faults) intField(dst *int, line int, key, val string) {
 
 // lanes reads "4x" and "4X".
 func lanes(s string) (int, bool) {
-	switch strings.TrimSuffix(strings.TrimSuffix(s, "X"), "x") { // the widths of ib_port_width in include/rdma/ib_verbs.h
-	case "1":
-		return 1, true
-	case "2":
-		return 2, true
-	case "4":
-		return 4, true
-	case "8":
-		return 8, true
-	case "12":
-		return 12, true
+	switch n, _ := printed.Number(strings.TrimRight(s, "Xx")); n { // the widths of ib_port_width in include/rdma/ib_verbs.h
+	case 1, 2, 4, 8, 12:
+		return n, true
 	}
 	return 0, false
 }
@@ -164,5 +128,5 @@ func after(s, key string) (int, bool) {
 	if j := strings.IndexAny(s, " \t"); j >= 0 {
 		s = s[:j]
 	}
-	return number(s)
+	return printed.Number(s)
 }

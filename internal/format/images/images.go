@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"weft/internal/format/printed"
 )
 
 // An Image is one name of one image. An image with two names is two Images
@@ -77,12 +79,9 @@ func ParseDocker(b []byte) ([]Image, error) {
 	var (
 		all  []Image
 		errs []error
-		n    int
 	)
-	for line := range strings.Lines(string(b)) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
+	for n, line := range printed.Lines(b) {
+		if line[0] == '#' {
 			continue
 		}
 		var e struct{ ID, Repository, Tag, Digest, CreatedAt, Size string }

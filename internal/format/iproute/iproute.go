@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // ErrTool is wrapped by an error that repeats what the tool itself complained
@@ -25,11 +27,8 @@ type line struct {
 func lines(b []byte) []line {
 	var out []line
 	var host string
-	num := 0
-	for s := range strings.Lines(string(b)) {
-		num++
-		s = strings.TrimSpace(s)
-		if s == "" || strings.HasPrefix(s, "#") || strings.HasPrefix(s, "```") {
+	for num, s := range printed.Lines(b) {
+		if s[0] == '#' || strings.HasPrefix(s, "```") {
 			continue
 		}
 		if h, ok := prompt(s); ok {
@@ -77,12 +76,8 @@ func refused(l line) error {
 
 // isJSON reports whether the first line that is no comment opens a JSON value.
 func isJSON(b []byte) bool {
-	for s := range bytes.Lines(b) {
-		s = bytes.TrimSpace(s)
-		if len(s) == 0 || s[0] == '#' {
-			continue
-		}
-		if _, ok := prompt(string(s)); ok {
+	for _, s := range printed.Lines(b) {
+		if _, ok := prompt(s); ok || s[0] == '#' {
 			continue
 		}
 		// `[root@host ~]#` is a prompt, so what opens with [ here is JSON.

@@ -5,6 +5,8 @@ package kmsg
 import (
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // A Kind is what a message means.
@@ -120,7 +122,8 @@ func device(msg string) (dev, netdev string) {
 	if f[0] == "infiniband" && ends {
 		return name, ""
 	}
-	if !isBDF(name) {
+	dev, isPCI := printed.BDF(name)
+	if !isPCI {
 		return "", ""
 	}
 	if !ends {
@@ -129,14 +132,5 @@ func device(msg string) (dev, netdev string) {
 			netdev = ""
 		}
 	}
-	return strings.ToLower(name), netdev
+	return dev, netdev
 }
-
-// isBDF reports whether s looks like "0000:c3:00.0".
-func isBDF(s string) bool {
-	domain, rest, ok := strings.Cut(s, ":")
-	return ok && len(domain) >= 4 && len(rest) == 7 && rest[2] == ':' && rest[5] == '.' &&
-		isHex(domain) && isHex(rest[:2]) && isHex(rest[3:5]) && isHex(rest[6:])
-}
-
-func isHex(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == "" }

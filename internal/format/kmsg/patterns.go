@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // A pattern is one message weft knows: words it must contain, and what else
@@ -132,11 +134,11 @@ func xid(e *Event, msg string) bool {
 	_, rest, _ := strings.Cut(msg, "Xid (PCI:")
 	bdf, rest, ok := strings.Cut(rest, "): ")
 	num, detail, _ := strings.Cut(rest, ",")
-	bdf = strings.ToLower(bdf)
 	if !strings.Contains(bdf, ".") {
 		bdf += ".0"
 	}
-	if !ok || !isBDF(bdf) {
+	bdf, isPCI := printed.BDF(bdf)
+	if !ok || !isPCI {
 		return false
 	}
 	e.Device, e.Detail = bdf, strings.TrimSpace(detail)
@@ -176,10 +178,11 @@ func pcieLimit(e *Event, msg string) bool {
 	bdf, rest, ok1 := strings.Cut(rest, " (capable of ")
 	capable, rest, ok2 := strings.Cut(rest, " Gb/s with ")
 	best, _, ok3 := strings.Cut(rest, " link)")
-	if !ok || !ok1 || !ok2 || !ok3 || !isBDF(bdf) {
+	bdf, isPCI := printed.BDF(bdf)
+	if !ok || !ok1 || !ok2 || !ok3 || !isPCI {
 		return false
 	}
-	l := PCIeLimit{BDF: strings.ToLower(bdf)}
+	l := PCIeLimit{BDF: bdf}
 	e.Limit = &l
 	return thousandths(head[strings.LastIndexByte(head, ' ')+1:], &l.AvailableMbps) &&
 		thousandths(capable, &l.CapableMbps) &&

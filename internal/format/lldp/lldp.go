@@ -3,13 +3,14 @@ package lldp
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // Neighbor is what was heard on one interface. An empty string was not told.
@@ -32,28 +33,16 @@ func Parse(b []byte) ([]Neighbor, error) {
 	var clean bytes.Buffer // comments become blank lines, so that line numbers stay
 	for s := range bytes.Lines(b) {
 		t := bytes.TrimSpace(s)
-		first, _, _ := bytes.Cut(t, []byte(" "))
-		isPrompt := bytes.Equal(first, []byte("$")) || bytes.Contains(first, []byte("@")) && !bytes.ContainsAny(first, `"{`)
-		if len(t) > 0 && t[0] == '#' || isPrompt {
+		if len(t) > 0 && t[0] == '#' || printed.Prompt(string(t)) {
 			s = []byte("\n")
 		}
 		clean.Write(s)
 	}
-	doc := clean.Bytes()
-	dec := json.NewDecoder(bytes.NewReader(doc))
 	var top map[string]any
-	if err := dec.Decode(&top); err != nil {
-		if err == io.EOF {
-			return nil, errors.New("no JSON in the text")
-		}
-		at := dec.InputOffset()
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			at = syntax.Offset
-		} else if errors.Is(err, io.ErrUnexpectedEOF) {
-			at = int64(len(bytes.TrimRight(doc, " \t\r\n")))
-		}
-		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(doc[:min(max(at, 0), int64(len(doc)))], []byte("\n")), err)
+	if err := printed.JSON(clean.Bytes(), &top); err == io.EOF {
+		return nil, errors.New("no JSON in the text")
+	} else if err != nil {
+		return nil, err
 	}
 	lldp, ok := top["lldp"]
 	if !ok {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // Device is one PCI function as lspci prints it. A nil pointer, an empty
@@ -72,15 +74,12 @@ func Parse(b []byte) ([]Device, error) {
 	var devs []Device
 	var errs []error
 	var section string // the last "Key:" seen, for lines that continue it
-	num := 0
-	for s := range strings.Lines(string(b)) {
-		num++
-		s = strings.TrimSpace(s)
-		if s == "" || strings.HasPrefix(s, "#") || strings.HasPrefix(s, "$ ") {
+	for num, s := range printed.Lines(b) {
+		if s[0] == '#' || strings.HasPrefix(s, "$ ") {
 			continue
 		}
 		first, rest, _ := strings.Cut(s, " ")
-		if addr, ok := normalise(first); ok && rest != "" {
+		if addr, ok := address(first); ok && rest != "" {
 			d := Device{Addr: addr}
 			header(rest, &d)
 			devs, section = append(devs, d), ""
@@ -130,26 +129,13 @@ var spacedKeys = []string{
 // continued are the keys whose registers lspci spreads over several lines.
 var continued = []string{"DevCap", "DevCtl", "LnkCap", "LnkCtl", "LnkSta", "ACSCap", "ACSCtl"}
 
-// normalise turns 1a:00.0 and 0001:1a:00.0 into domain:bus:device.function.
-func normalise(s string) (string, bool) {
-	rest, fn, ok := strings.Cut(s, ".")
-	if !ok || len(fn) != 1 || fn[0] < '0' || fn[0] > '7' {
-		return "", false
+// address reads 0001:1a:00.0 and, as lspci writes it where domain 0 is the only
+// one, 1a:00.0.
+func address(s string) (string, bool) {
+	if strings.Count(s, ":") == 1 {
+		s = "0000:" + s
 	}
-	p := strings.Split(rest, ":")
-	if len(p) == 2 {
-		p = append([]string{"0000"}, p...)
-	}
-	// A domain has 4 digits, or 5 and more behind Intel's VMD.
-	if len(p) != 3 || len(p[0]) < 4 || len(p[0]) > 8 || len(p[1]) != 2 || len(p[2]) != 2 {
-		return "", false
-	}
-	for _, x := range p {
-		if _, err := strconv.ParseUint(x, 16, 32); err != nil {
-			return "", false
-		}
-	}
-	return strings.ToLower(strings.Join(p, ":") + "." + fn), true
+	return printed.BDF(s)
 }
 
 // header reads `Class [code]: Name [vendor:device] (rev a1) (prog-if 02)`.

@@ -157,7 +157,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("device %d has no address", i)
 			}
 			if d.Addr != "" {
-				if a, ok := normalise(d.Addr); !ok || a != d.Addr {
+				if a, ok := address(d.Addr); !ok || a != d.Addr {
 					t.Errorf("address %q is not in its normal form", d.Addr)
 				}
 			}

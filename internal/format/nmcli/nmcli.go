@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // Connection is one stored connection.
@@ -24,12 +26,9 @@ var ErrTool = errors.New("nmcli reported an error")
 func Parse(b []byte) ([]Connection, error) {
 	var out []Connection
 	var errs []error
-	num := 0
-	for s := range strings.Lines(string(b)) {
-		num++
-		s = strings.TrimSpace(s)
+	for num, s := range printed.Lines(b) {
 		first, _, _ := strings.Cut(s, " ")
-		if s == "" || s[0] == '#' || first == "$" || first == "NAME" || strings.Contains(first, "@") && strings.ContainsAny(s, "#$") {
+		if s[0] == '#' || first == "$" || first == "NAME" || strings.Contains(first, "@") && strings.ContainsAny(s, "#$") {
 			continue
 		}
 		if c, ok := terse(s); ok {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // A field is one value of a GPU and where each form of nvidia-smi tells it:
@@ -208,7 +210,7 @@ func flag(at func(*GPU) **bool) setter {
 }
 
 func busID(g *GPU, v string) error {
-	bdf, ok := BDF(v)
+	bdf, ok := printed.BDF(v)
 	if !ok {
 		return fmt.Errorf("%q is not a PCI address", v)
 	}

@@ -3,9 +3,6 @@
 package nvsmi
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -99,25 +96,6 @@ type ECCCounts struct {
 	SRAMUncorrectable *uint64 // parity and SEC-DED together where they are told apart
 	DRAMCorrectable   *uint64
 	DRAMUncorrectable *uint64
-}
-
-// BDF spells a PCI address as the kernel does: nvidia-smi writes the domain
-// with eight digits and capitals, sysfs with four and none.
-func BDF(s string) (string, bool) {
-	domain, rest, ok := strings.Cut(s, ":")
-	bus, rest, ok1 := strings.Cut(rest, ":")
-	dev, fn, ok2 := strings.Cut(rest, ".")
-	if !ok || !ok1 || !ok2 {
-		return "", false
-	}
-	d, err0 := strconv.ParseUint(domain, 16, 32)
-	b, err1 := strconv.ParseUint(bus, 16, 8)
-	v, err2 := strconv.ParseUint(dev, 16, 8)
-	f, err3 := strconv.ParseUint(fn, 16, 8)
-	if errors.Join(err0, err1, err2, err3) != nil || v > 0x1f || f > 7 {
-		return "", false
-	}
-	return fmt.Sprintf("%04x:%02x:%02x.%x", d, b, v, f), true
 }
 
 // absent reports whether nvidia-smi gave words where a value would be. Every

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weft/internal/fixture"
+	"weft/internal/format/printed"
 )
 
 var none = ECCCounts{new(uint64(0)), new(uint64(0)), new(uint64(0)), new(uint64(0))}
@@ -276,29 +277,13 @@ func TestParseTable(t *testing.T) {
 	}
 }
 
-func TestBDF(t *testing.T) {
-	for in, want := range map[string]string{
-		"0000000F:01:00.0": "000f:01:00.0",
-		"00000000:06:00.0": "0000:06:00.0",
-		"10000:E1:1F.7":    "10000:e1:1f.7",
-		"06:00.0":          "",
-		"0000:06:20.0":     "",
-		"0000:06:00.8":     "",
-		"":                 "",
-	} {
-		if got, ok := BDF(in); got != want || ok != (want != "") {
-			t.Errorf("BDF(%q) = %q, %v; want %q", in, got, ok, want)
-		}
-	}
-}
-
 func fuzzLog(f *testing.F, parse func([]byte) (Log, error), names ...string) {
 	seed(f, names...)
 	f.Add([]byte(small))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		log, _ := parse(b)
 		for _, g := range log.GPUs {
-			if again, ok := BDF(g.BDF); g.BDF != "" && (!ok || again != g.BDF) {
+			if again, ok := printed.BDF(g.BDF); g.BDF != "" && (!ok || again != g.BDF) {
 				t.Errorf("BDF %q is not in the kernel's spelling", g.BDF)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // A KernelModule is what /proc/driver/nvidia/version says is loaded.
@@ -75,7 +77,7 @@ func ParseInformation(b []byte) (Information, error) {
 		case "GPU Firmware":
 			g.Firmware = v
 		case "Bus Location":
-			if bdf, ok := BDF(v); ok {
+			if bdf, ok := printed.BDF(v); ok {
 				g.BDF = bdf
 			} else {
 				errs = append(errs, fmt.Errorf("line %d: %q is not a PCI address", n, firstLine([]byte(v))))

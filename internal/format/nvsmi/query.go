@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // ParseText reads `nvidia-smi -q`: headings and values, nested by
@@ -24,7 +26,7 @@ func ParseText(b []byte) (Log, error) {
 			return
 		}
 		indent := len(line) - len(body)
-		if bdf, ok := BDF(strings.TrimPrefix(body, "GPU ")); ok && strings.HasPrefix(body, "GPU ") {
+		if bdf, ok := printed.BDF(strings.TrimPrefix(body, "GPU ")); ok && strings.HasPrefix(body, "GPU ") {
 			log.GPUs = append(log.GPUs, GPU{BDF: bdf})
 			gpu = &log.GPUs[len(log.GPUs)-1]
 			path, indents = nil, nil
@@ -219,7 +221,7 @@ func ParseTable(b []byte) (Log, error) {
 		}
 		left, right := strings.Fields(cells[0]), strings.Fields(cells[1])
 		if len(right) > 0 && len(left) >= 2 {
-			if bdf, ok := BDF(right[0]); ok {
+			if bdf, ok := printed.BDF(right[0]); ok {
 				k, err := strconv.Atoi(left[0])
 				if err != nil {
 					errs = append(errs, fmt.Errorf("line %d: %q is not a GPU index", n, left[0]))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // ParseXML reads `nvidia-smi -q -x`, document versions 11 to 13. A document
@@ -59,7 +61,7 @@ func (r *xmlReader) token(t xml.Token) {
 			r.log.GPUs = append(r.log.GPUs, GPU{})
 			r.gpu = &r.log.GPUs[len(r.log.GPUs)-1]
 			for _, a := range t.Attr {
-				if bdf, ok := BDF(a.Value); ok && a.Name.Local == "id" {
+				if bdf, ok := printed.BDF(a.Value); ok && a.Name.Local == "id" {
 					r.gpu.BDF = bdf
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // A setter reads a value with its unit, "" when none is told, into a GPU.
@@ -122,7 +124,7 @@ func number(v string) (float64, error) {
 	}
 	n, err := strconv.ParseFloat(v[:end], 64)
 	if err != nil || math.Abs(n) > 1e9 {
-		return 0, fmt.Errorf("%q is not a number", shown(v))
+		return 0, fmt.Errorf("%.120q is not a number", v)
 	}
 	return n, nil
 }
@@ -154,7 +156,7 @@ func count(at func(*GPU) **uint64) setter {
 	return func(g *GPU, v, _ string) error {
 		n, err := strconv.ParseUint(v, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not a count", shown(v))
+			return fmt.Errorf("%.120q is not a count", v)
 		}
 		*at(g) = &n
 		return nil
@@ -171,7 +173,7 @@ func size(at func(*GPU) **uint64, usual string) setter {
 		shift, known := map[string]uint{"B": 0, "KB": 10, "MB": 20, "GB": 30}[unit]
 		if err != nil || !known || n > 1<<62>>shift {
 			*at(g) = nil // read a moment ago in the usual unit
-			return fmt.Errorf("%q %s is not a memory size", shown(v), shown(unit))
+			return fmt.Errorf("%.120q %.120s is not a memory size", v, unit)
 		}
 		n <<= shift
 		*at(g) = &n
@@ -195,7 +197,7 @@ func id(at func(*GPU) **uint16) setter {
 	return func(g *GPU, v, _ string) error {
 		n, err := strconv.ParseUint(strings.TrimPrefix(v, "0x"), 16, 16)
 		if err != nil {
-			return fmt.Errorf("%q is not a PCI id", shown(v))
+			return fmt.Errorf("%.120q is not a PCI id", v)
 		}
 		k := uint16(n)
 		*at(g) = &k
@@ -204,9 +206,9 @@ func id(at func(*GPU) **uint16) setter {
 }
 
 func busID(g *GPU, v, _ string) error {
-	bdf, ok := BDF(v)
+	bdf, ok := printed.BDF(v)
 	if !ok {
-		return fmt.Errorf("%q is not a PCI address", shown(v))
+		return fmt.Errorf("%.120q is not a PCI address", v)
 	}
 	g.BDF = bdf
 	return nil
@@ -216,7 +218,7 @@ func busID(g *GPU, v, _ string) error {
 func numa(g *GPU, v, _ string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil {
-		return fmt.Errorf("%q is not a NUMA node", shown(v))
+		return fmt.Errorf("%.120q is not a NUMA node", v)
 	}
 	if n >= 0 {
 		g.NUMANode = &n
@@ -231,7 +233,7 @@ func pcieLevel(g *GPU, v, _ string) error {
 	n, err := number(gts)
 	w, err1 := strconv.Atoi(lanes)
 	if !ok || !ok1 || err != nil || err1 != nil {
-		return fmt.Errorf("%q is not a PCIe level", shown(v))
+		return fmt.Errorf("%.120q is not a PCIe level", v)
 	}
 	mt := int(math.Round(n * 1000))
 	g.PCIeSpeedMTps, g.PCIeWidthLanes = &mt, &w

@@ -93,7 +93,7 @@ func isIndex(s string) bool { return s != "" && strings.Trim(s, "0123456789") ==
 func walk(b []byte, f func(path []string, v string) error) (errs []error, end error) {
 	start, doc := document(b)
 	if doc == nil {
-		return nil, fmt.Errorf("no JSON: %q", shown(strings.TrimSpace(string(b))))
+		return nil, fmt.Errorf("no JSON: %.120q", strings.TrimSpace(string(b)))
 	}
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()

@@ -32,7 +32,7 @@ func ParseNode(b []byte) (Node, error) {
 		}
 		v, err := strconv.ParseUint(f[1], 10, 64)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("line %d: %s %q is not a number", n, shown(f[0]), shown(f[1])))
+			errs = append(errs, fmt.Errorf("line %d: %.120s %.120q is not a number", n, f[0], f[1]))
 			return
 		}
 		values[f[0]] = v

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"weft/internal/format/printed"
 )
 
 // A NIC is what `amd-smi static` says about an AMD network card.
@@ -125,9 +127,9 @@ func (c *NIC) set(path []string, key, v string) error {
 	case top == "DRIVER" && key == "VERSION":
 		c.DriverVersion = v
 	case top == "BUS" && key == "BDF":
-		bdf, ok := BDF(v)
+		bdf, ok := printed.BDF(v)
 		if !ok {
-			return fmt.Errorf("%q is not a PCI address", shown(v))
+			return fmt.Errorf("%.120q is not a PCI address", v)
 		}
 		c.BDF = bdf
 	case top == "NUMA" && key == "NODE":
@@ -198,7 +200,7 @@ func (p *NICRDMAPort) set(key, v string) error {
 func small(at **int, v string) error {
 	n, err := strconv.Atoi(strings.TrimSpace(v))
 	if err != nil {
-		return fmt.Errorf("%q is not a number", shown(v))
+		return fmt.Errorf("%.120q is not a number", v)
 	}
 	*at = &n
 	return nil

@@ -75,7 +75,7 @@ func ParseInfo(b []byte) ([]Agent, error) {
 			num, _, _ := strings.Cut(v, "(")
 			k, err := strconv.ParseUint(num, 10, 16)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("line %d: %s %q is not a small number", n, key, shown(v)))
+				errs = append(errs, fmt.Errorf("line %d: %s %.120q is not a small number", n, key, v))
 				return
 			}
 			small := int(k)

@@ -3,9 +3,6 @@
 package rocmsmi
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -59,25 +56,6 @@ type GPU struct {
 	ECCUncorrectable *uint64
 }
 
-// BDF spells a PCI address as the kernel does. nvsmi has the same function: packages
-// that read one format each import none of the others.
-func BDF(s string) (string, bool) {
-	domain, rest, ok := strings.Cut(s, ":")
-	bus, rest, ok1 := strings.Cut(rest, ":")
-	dev, fn, ok2 := strings.Cut(rest, ".")
-	if !ok || !ok1 || !ok2 {
-		return "", false
-	}
-	d, err0 := strconv.ParseUint(domain, 16, 32)
-	b, err1 := strconv.ParseUint(bus, 16, 8)
-	v, err2 := strconv.ParseUint(dev, 16, 8)
-	f, err3 := strconv.ParseUint(fn, 16, 8)
-	if errors.Join(err0, err1, err2, err3) != nil || v > 0x1f || f > 7 {
-		return "", false
-	}
-	return fmt.Sprintf("%04x:%02x:%02x.%x", d, b, v, f), true
-}
-
 // absent reports whether a tool gave words where a value would be.
 func absent(v string) bool {
 	switch v {
@@ -99,6 +77,3 @@ func lines(b []byte, f func(n int, line string)) {
 		}
 	}
 }
-
-// shown is text for an error message: never longer than a line of it helps.
-func shown(s string) string { return s[:min(len(s), 120)] }

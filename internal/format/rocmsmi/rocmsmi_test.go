@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weft/internal/fixture"
+	"weft/internal/format/printed"
 )
 
 func TestParseROCm(t *testing.T) {
@@ -347,7 +348,7 @@ func fuzzReport(f *testing.F, parse func([]byte) (Report, error)) {
 			t.Error("nothing read and no error")
 		}
 		for _, g := range r.GPUs {
-			if again, ok := BDF(g.BDF); g.BDF != "" && (!ok || again != g.BDF) {
+			if again, ok := printed.BDF(g.BDF); g.BDF != "" && (!ok || again != g.BDF) {
 				t.Errorf("BDF %q is not in the kernel's spelling", g.BDF)
 			}
 		}
@@ -381,7 +382,7 @@ func FuzzParseNode(f *testing.F) {
 	f.Add([]byte(kfdGPU))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n, _ := ParseNode(b)
-		if _, ok := BDF(n.BDF); n.GPU != ok {
+		if _, ok := printed.BDF(n.BDF); n.GPU != ok {
 			t.Errorf("GPU %v at %q", n.GPU, n.BDF)
 		}
 	})

@@ -44,7 +44,7 @@ func ParseTopo(b []byte) (Topo, error) {
 			}
 			node, err := strconv.Atoi(strings.TrimSpace(v))
 			if err != nil {
-				errs = append(errs, fmt.Errorf("line %d: %q is not a NUMA node", n, shown(v)))
+				errs = append(errs, fmt.Errorf("line %d: %.120q is not a NUMA node", n, v))
 				return
 			}
 			if t.NUMA == nil {
@@ -113,7 +113,7 @@ func (t *Topo) set(section string, p Pair, v string) error {
 	}
 	k, err := strconv.Atoi(v)
 	if err != nil {
-		return fmt.Errorf("%q is not a number", shown(v))
+		return fmt.Errorf("%.120q is not a number", v)
 	}
 	add(into, p, k)
 	return nil
