@@ -25,16 +25,21 @@ func (c *Case) Up() []*fact.Node {
 // it is not down, when its netdev has an address, or when the same port is up on
 // most other nodes: a spare port that nobody ever plugged is not in use.
 func (c *Case) Data(n *fact.Node) []*fact.Port {
-	if c.data == nil { // outside Run nobody has asked yet
+	return c.about(n).data
+}
+
+// about returns what prepare made of a node.
+func (c *Case) about(n *fact.Node) own {
+	if c.own == nil { // outside Run nobody has asked yet
 		c.prepare()
 	}
-	return c.data[n]
+	return c.own[n]
 }
 
 // DataPorts returns the data ports of all nodes, which belong to the case: read
 // them, do not sort them.
 func (c *Case) DataPorts() []topo.PortAt {
-	if c.data == nil {
+	if c.own == nil {
 		c.prepare()
 	}
 	return slices.Clip(c.ports)
@@ -42,7 +47,7 @@ func (c *Case) DataPorts() []topo.PortAt {
 
 // prepare works out once what many checks ask for.
 func (c *Case) prepare() {
-	c.data = make(map[*fact.Node][]*fact.Port, len(c.Nodes))
+	c.own = make(map[*fact.Node]own, len(c.Nodes))
 	c.ports = nil
 	up := map[string]int{} // port name → nodes where it is up
 	for _, n := range c.Nodes {
@@ -52,28 +57,46 @@ func (c *Case) prepare() {
 			}
 		}
 	}
-	wants := make(map[string]spec.Node, len(c.Want.Nodes))
+	wants := make(map[string][]spec.DataPort, len(c.Want.Nodes))
 	for _, n := range c.Want.Nodes {
-		wants[n.Name] = n
+		wants[n.Name] = n.Data
+	}
+	before := map[string]*fact.Node{}
+	if c.Before != nil {
+		for _, n := range c.Before.Nodes {
+			before[n.Name] = n
+		}
 	}
 	for _, n := range c.Nodes {
 		n.Index()
-		want := wants[n.Name]
-		for _, dp := range want.Data {
+		o := own{wants: wants[n.Name], before: before[n.Name]}
+		for _, dp := range o.wants {
 			if p := n.Port(dp.Port); p != nil {
-				c.data[n] = append(c.data[n], p)
+				o.data = append(o.data, p)
 			}
 		}
 		for _, p := range n.Ports {
-			if len(want.Data) == 0 && (p.State != "DOWN" || addressed(n, p) || up[p.Name]*2 > len(c.Nodes)) {
-				c.data[n] = append(c.data[n], p)
+			if len(o.wants) == 0 && (p.State != "DOWN" || addressed(n, p) || up[p.Name]*2 > len(c.Nodes)) {
+				o.data = append(o.data, p)
 			}
 		}
-		for _, p := range c.data[n] {
+		for _, p := range o.data {
 			c.ports = append(c.ports, topo.PortAt{Node: n, Port: p})
 		}
+		o.cards, o.gpus = findCards(n, o.data), findGPUs(n)
+		c.own[n] = o
 	}
-	c.cardList, c.gpuList = c.findCards(), c.findGPUs()
+	c.master, c.subnets, c.gpuCounts = smWorks(c), peerSubnets(c), usualGPUs(c)
+}
+
+// wish returns what weft.yaml says of a port; zero when it says nothing.
+func (c *Case) wish(n *fact.Node, p *fact.Port) spec.DataPort {
+	for _, dp := range c.about(n).wants {
+		if dp.Port == p.Name {
+			return dp
+		}
+	}
+	return spec.DataPort{}
 }
 
 func addressed(n *fact.Node, p *fact.Port) bool {

@@ -83,8 +83,18 @@ type Case struct {
 	Since  time.Duration // how long ago that was
 
 	// Made by prepare, because many checks ask.
-	data     map[*fact.Node][]*fact.Port
-	ports    []topo.PortAt
-	cardList []card
-	gpuList  []gpuAt
+	own       map[*fact.Node]own
+	ports     []topo.PortAt         // the data ports of all nodes
+	master    bool                  // a subnet manager is at work, see smWorks
+	subnets   map[string]portSubnet // RoCE port name → see peerSubnets
+	gpuCounts map[machine]int       // see usualGPUs
+}
+
+// own is what checks ask of one node, time and again.
+type own struct {
+	data   []*fact.Port    // see Data
+	cards  []card          // see cards
+	gpus   []*fact.GPU     // see gpus
+	wants  []spec.DataPort // what weft.yaml says of its ports
+	before *fact.Node      // the node in the earlier look; nil when it was not there
 }

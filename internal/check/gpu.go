@@ -8,58 +8,37 @@ import (
 	"weft/internal/platform"
 )
 
-// gpuAt is a GPU and the node it is on.
-type gpuAt struct {
-	node *fact.Node
-	gpu  *fact.GPU
-}
+// gpus returns the NVIDIA and AMD GPUs of a node. What only shows pictures is left
+// out: a board's display chip, and the small GPU inside an AMD processor where the
+// node has a GPU that weft knows.
+func (c *Case) gpus(n *fact.Node) []*fact.GPU { return c.about(n).gpus }
 
-// gpus returns the NVIDIA and AMD GPUs of the nodes that answered. What only
-// shows pictures is left out: a board's display chip, and the small GPU inside an
-// AMD processor where the node has a GPU that weft knows.
-func (c *Case) gpus() []gpuAt {
-	if c.data == nil {
-		c.prepare()
-	}
-	return slices.Clip(c.gpuList)
-}
-
-func (c *Case) findGPUs() []gpuAt {
-	var out []gpuAt
-	for _, n := range c.Up() {
-		first, known := len(out), 0
-		for _, g := range n.GPUs {
-			if g.Vendor != "NVIDIA" && g.Vendor != "AMD" {
-				continue
-			}
-			out = append(out, gpuAt{n, g})
-			if _, ok := platform.GPUOf(g); ok {
-				known++
-			}
+func findGPUs(n *fact.Node) (out []*fact.GPU) {
+	known := 0
+	for _, g := range n.GPUs {
+		if g.Vendor != "NVIDIA" && g.Vendor != "AMD" {
+			continue
 		}
-		if known > 0 && known < len(out)-first {
-			out = append(out[:first], slices.DeleteFunc(out[first:], func(at gpuAt) bool {
-				_, ok := platform.GPUOf(at.gpu)
-				return !ok && at.gpu.Vendor == "AMD"
-			})...)
+		out = append(out, g)
+		if _, ok := platform.GPUOf(g); ok {
+			known++
 		}
 	}
-	return out
+	if known == 0 || known == len(out) {
+		return out
+	}
+	return slices.DeleteFunc(out, func(g *fact.GPU) bool {
+		_, ok := platform.GPUOf(g)
+		return !ok && g.Vendor == "AMD"
+	})
 }
 
-// gpuModels returns one GPU of each model and node, so that eight alike GPUs of a
-// node are judged once.
-func (c *Case) gpuModels() []gpuAt {
-	type model struct {
-		node *fact.Node
-		name string
-	}
-	seen := map[model]bool{}
-	var out []gpuAt
-	for _, at := range c.gpus() {
-		if m := (model{at.node, gpuName(at.gpu)}); !seen[m] {
-			seen[m] = true
-			out = append(out, at)
+// gpuModels returns one GPU of each model on a node, so that eight alike GPUs are
+// judged once.
+func (c *Case) gpuModels(n *fact.Node) (out []*fact.GPU) {
+	for _, g := range c.gpus(n) {
+		if !slices.ContainsFunc(out, func(o *fact.GPU) bool { return gpuName(o) == gpuName(g) }) {
+			out = append(out, g)
 		}
 	}
 	return out

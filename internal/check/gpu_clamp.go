@@ -12,18 +12,12 @@ var gpuClamp = Check{
 	ID:    "gpu.clamp",
 	Title: "No GPU is held at low power or low clocks under load",
 	After: []string{"gpu.seen"},
-	Judge: func(c *Case) (out []Finding) {
-		gpus := c.gpus()
-		for _, at := range gpus {
-			if f, judged := judgeClamp(at.node, at.gpu); judged {
+	None:  "no GPU is busy, and a clamp shows under load alone",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, g := range c.gpus(n) {
+			if f, judged := judgeClamp(n, g); judged {
 				out = append(out, f)
 			}
-		}
-		switch {
-		case len(gpus) == 0:
-			return skip(noGPU)
-		case len(out) == 0:
-			return skip("every GPU is idle, and a clamp shows under load alone")
 		}
 		return out
 	},

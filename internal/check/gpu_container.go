@@ -10,22 +10,14 @@ import (
 var gpuContainer = Check{
 	ID:    "gpu.container",
 	Title: "Containers can reach the GPU",
-	Judge: func(c *Case) (out []Finding) {
-		seen := map[*fact.Node]bool{}
-		for _, at := range c.gpus() {
-			n := at.node
-			if seen[n] || len(n.Host.Containers) == 0 {
-				continue
-			}
-			seen[n] = true
-			if at.gpu.Vendor == "AMD" {
-				out = append(out, judgeContainerAMD(n))
-			} else {
-				out = append(out, judgeContainerNVIDIA(n))
-			}
-		}
-		if len(out) == 0 {
-			return skip("no node has both a GPU and a container runtime (podman, docker)")
+	None:  "no node has both a GPU and a container runtime (podman, docker)",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		switch gpus := c.gpus(n); {
+		case len(gpus) == 0 || len(n.Host.Containers) == 0:
+		case gpus[0].Vendor == "AMD":
+			out = append(out, judgeContainerAMD(n))
+		default:
+			out = append(out, judgeContainerNVIDIA(n))
 		}
 		return out
 	},

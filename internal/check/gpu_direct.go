@@ -11,20 +11,14 @@ var gpuDirect = Check{
 	ID:    "gpu.direct",
 	Title: "The NIC reaches GPU memory directly where the hardware can",
 	After: []string{"gpu.seen"},
-	Judge: func(c *Case) (out []Finding) {
-		nic := map[*fact.Node]card{} // the first card of a node that carries data
-		for _, k := range c.cards() {
-			if _, ok := nic[k.node]; !ok {
-				nic[k.node] = k
-			}
+	None:  "no node has both a GPU and an RDMA card in use",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		cards := c.cards(n)
+		if len(cards) == 0 {
+			return out
 		}
-		for _, at := range c.gpuModels() {
-			if k, ok := nic[at.node]; ok {
-				out = append(out, judgeDirect(at.node, at.gpu, k))
-			}
-		}
-		if len(out) == 0 {
-			return skip("no node has both a GPU and an RDMA card in use")
+		for _, g := range c.gpuModels(n) {
+			out = append(out, judgeDirect(n, g, cards[0]))
 		}
 		return out
 	},

@@ -12,15 +12,17 @@ var gpuDriver = Check{
 	Judge: func(c *Case) (out []Finding) {
 		groups := map[string][]*fact.Node{} // GPU model → nodes that have it
 		var models []string
-		for _, at := range c.gpuModels() {
-			if !at.gpu.Bound {
-				continue // gpu.seen says that nothing drives it
+		for _, n := range c.Up() {
+			for _, g := range c.gpuModels(n) {
+				if !g.Bound {
+					continue // gpu.seen says that nothing drives it
+				}
+				name := gpuName(g)
+				if groups[name] == nil {
+					models = append(models, name)
+				}
+				groups[name] = append(groups[name], n)
 			}
-			name := gpuName(at.gpu)
-			if groups[name] == nil {
-				models = append(models, name)
-			}
-			groups[name] = append(groups[name], at.node)
 		}
 		for _, model := range models {
 			if group := groups[model]; len(group) > 1 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/fact"
 	"weft/internal/platform"
 )
 
@@ -20,16 +21,18 @@ var gpuMatrix = Check{
 				out = append(out, Finding{Status: Unknown, Got: f, Why: "weft knows no such GPU feature; it knows " + strings.Join(platform.Features, ", ")})
 			}
 		}
-		models := c.gpuModels()
-		for _, at := range models {
-			known, ok := platform.GPUOf(at.gpu)
-			for _, f := range asked {
-				if f = strings.ToLower(f); slices.Contains(platform.Features, f) {
-					out = append(out, judgeFeature(at, known, ok, f))
+		some := false
+		for _, n := range c.Up() {
+			for _, g := range c.gpuModels(n) {
+				some = true
+				for _, f := range asked {
+					if f = strings.ToLower(f); slices.Contains(platform.Features, f) {
+						out = append(out, judgeFeature(n, g, f))
+					}
 				}
 			}
 		}
-		if len(models) == 0 {
+		if !some {
 			return append(out, skip(noGPU)...)
 		}
 		return out
@@ -37,10 +40,11 @@ var gpuMatrix = Check{
 }
 
 // judgeFeature answers one feature of one GPU model: "n1 gpu0 fp8".
-func judgeFeature(at gpuAt, known platform.GPU, ok bool, feature string) Finding {
-	f := Finding{Subject: gpuSubject(at.node, at.gpu)}
+func judgeFeature(n *fact.Node, g *fact.GPU, feature string) Finding {
+	f := Finding{Subject: gpuSubject(n, g)}
 	f.Subject.Part += " " + feature
-	name := gpuName(at.gpu)
+	name := gpuName(g)
+	known, ok := platform.GPUOf(g)
 	switch has := known.Features[feature]; {
 	case !ok:
 		f.Status, f.Why = Unknown, "weft does not know "+name

@@ -9,15 +9,13 @@ import (
 var gpuSeen = Check{
 	ID:    "gpu.seen",
 	Title: "Every GPU on the PCI bus is seen by its driver",
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		gpus := c.gpus()
-		for _, at := range gpus {
-			out = append(out, judgeSeen(at.node, at.gpu))
+	None:  noGPU,
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, g := range c.gpus(n) {
+			out = append(out, judgeSeen(n, g))
 		}
-		out = append(out, fewerGPUs(c)...)
-		if len(out) == 0 {
-			return skip(noGPU)
+		if usual := c.gpuCounts[machineOf(n)]; len(n.GPUs) < usual {
+			out = append(out, fewerGPUs(n, usual))
 		}
 		return out
 	},
@@ -70,28 +68,33 @@ func gpuDriverFix(n *fact.Node, g *fact.GPU) []string {
 	return []string{install(n, "nvidia-open   # from NVIDIA's CUDA repository", "nvidia-open   # from NVIDIA's CUDA repository") + "; then reboot"}
 }
 
-// fewerGPUs compares nodes of one product: a GPU that fell off the bus is in no
-// list, so only the node's likes show that it is missing.
-func fewerGPUs(c *Case) (out []Finding) {
-	type kind struct{ product, arch string }
-	groups := map[kind][]*fact.Node{}
+// fewerGPUs is about a GPU that fell off the bus: it is in no list, so only the
+// node's likes show that it is missing.
+func fewerGPUs(n *fact.Node, usual int) Finding {
+	return Finding{Subject: node(n), Status: Fail, Got: fmt.Sprintf("%d GPUs", len(n.GPUs)), Want: fmt.Sprint(usual),
+		Why: "the other nodes of this product have more, so here one is off the bus or was never fitted",
+		Fix: []string{"lspci -d ::03xx; lspci -d ::12xx   # on " + n.Name, "power off, reseat the GPU and its power cables"}}
+}
+
+// machine is what a node was sold as.
+type machine struct{ product, arch string }
+
+func machineOf(n *fact.Node) machine { return machine{n.Host.Product, n.Host.Arch} }
+
+// usualGPUs returns how many GPUs most nodes of one product have. It has to be most:
+// of two nodes with different counts either may be right.
+func usualGPUs(c *Case) map[machine]int {
+	groups := map[machine][]*fact.Node{}
 	for _, n := range c.Up() {
 		if n.Host.Product != "" {
-			k := kind{n.Host.Product, n.Host.Arch}
-			groups[k] = append(groups[k], n)
+			groups[machineOf(n)] = append(groups[machineOf(n)], n)
 		}
 	}
-	count := func(n *fact.Node) int { return len(n.GPUs) }
-	for _, group := range groups {
-		usual, have := Usual(group, count)
-		for _, n := range group {
-			// Most must have more: of two nodes with different counts either may be right.
-			if count(n) < usual && have*2 > len(group) {
-				out = append(out, Finding{Subject: node(n), Status: Fail, Got: fmt.Sprintf("%d GPUs", count(n)), Want: fmt.Sprint(usual),
-					Why: "the other nodes of this product have more, so here one is off the bus or was never fitted",
-					Fix: []string{"lspci -d ::03xx; lspci -d ::12xx   # on " + n.Name, "power off, reseat the GPU and its power cables"}})
-			}
+	counts := map[machine]int{}
+	for m, group := range groups {
+		if usual, have := Usual(group, func(n *fact.Node) int { return len(n.GPUs) }); have*2 > len(group) {
+			counts[m] = usual
 		}
 	}
-	return out
+	return counts
 }

@@ -14,48 +14,38 @@ type card struct {
 	dev  *fact.PCI  // nil when the facts do not hold it
 }
 
-// cards returns the PCI functions behind the data ports, each once. Software
-// devices have none. A virtual function stands for its physical one, because that
-// is where the PCIe link and its settings are.
-func (c *Case) cards() []card {
-	if c.data == nil {
-		c.prepare()
-	}
-	return slices.Clip(c.cardList)
-}
+// cards returns the PCI functions behind the data ports of a node, each once.
+// Software devices have none. A virtual function stands for its physical one,
+// because that is where the PCIe link and its settings are.
+func (c *Case) cards(n *fact.Node) []card { return c.about(n).cards }
 
-func (c *Case) findCards() []card {
+func findCards(n *fact.Node, data []*fact.Port) []card {
 	var cards []card
-	for _, n := range c.Nodes {
-		first := len(cards)
-		for _, p := range c.Data(n) {
-			if p.BDF == "" || p.Soft() {
-				continue
-			}
-			d := n.At(p.BDF)
-			if d != nil && d.PhysFn != "" && n.At(d.PhysFn) != nil {
-				d = n.At(d.PhysFn)
-			}
-			if d != nil && slices.ContainsFunc(cards[first:], func(k card) bool { return k.dev == d }) {
-				continue
-			}
-			cards = append(cards, card{n, p, d})
+	for _, p := range data {
+		if p.BDF == "" || p.Soft() {
+			continue
 		}
+		d := n.At(p.BDF)
+		if d != nil && d.PhysFn != "" && n.At(d.PhysFn) != nil {
+			d = n.At(d.PhysFn)
+		}
+		if d != nil && slices.ContainsFunc(cards, func(k card) bool { return k.dev == d }) {
+			continue
+		}
+		cards = append(cards, card{n, p, d})
 	}
 	return cards
 }
 
-// rdmaNodes returns the nodes that answered and have an RDMA port or a card that
-// could have one.
-func (c *Case) rdmaNodes() []*fact.Node {
-	nodes := c.Up()
-	return slices.DeleteFunc(nodes, func(n *fact.Node) bool {
-		return len(n.Ports) == 0 && !slices.ContainsFunc(n.PCI, func(d *fact.PCI) bool {
-			_, known := platform.NICOf(d)
-			return known
-		})
+// hasRDMA reports whether a node has an RDMA port or a card that could have one.
+func hasRDMA(n *fact.Node) bool {
+	return len(n.Ports) > 0 || slices.ContainsFunc(n.PCI, func(d *fact.PCI) bool {
+		_, known := platform.NICOf(d)
+		return known
 	})
 }
+
+const noRDMA = "no node has an RDMA port or card"
 
 // bootArg is the command that adds a kernel parameter for good.
 func bootArg(n *fact.Node, arg string) string {

@@ -20,7 +20,7 @@ func TestCards(t *testing.T) {
 	n.PCI = append(n.PCI, &fact.PCI{BDF: "0000:19:00.2", PhysFn: "0000:19:00.0"})
 	c.prepare()
 	var got []string
-	for _, k := range c.cards() {
+	for _, k := range slices.Concat(c.cards(c.Nodes[0]), c.cards(c.Nodes[1])) {
 		bdf := "-"
 		if k.dev != nil {
 			bdf = k.dev.BDF

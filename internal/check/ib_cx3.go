@@ -12,16 +12,12 @@ import (
 var ibCX3 = Check{
 	ID:    "ib.cx3",
 	Title: "ConnectX-3 cards have a driver, and nobody counts on GPUDirect with them",
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.Up() {
-			for _, d := range n.PCI {
-				if isCX3(d) {
-					out = append(out, judgeCX3(c, n, d))
-				}
+	None:  "no ConnectX-3 card",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, d := range n.PCI {
+			if isCX3(d) {
+				out = append(out, judgeCX3(c, n, d))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no ConnectX-3 card")
 		}
 		return out
 	},

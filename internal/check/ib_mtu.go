@@ -10,14 +10,12 @@ var ibMTU = Check{
 	ID:    "ib.mtu",
 	Title: "InfiniBand ports use the largest MTU they can",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		for _, pa := range c.DataPorts() {
-			if pa.Port.IB() && pa.Port.Up() {
-				out = append(out, judgeIBMTU(pa.Node, pa.Port))
+	None:  "no InfiniBand link is up",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			if p.IB() && p.Up() {
+				out = append(out, judgeIBMTU(n, p))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no InfiniBand link is up")
 		}
 		return out
 	},

@@ -11,14 +11,10 @@ import (
 var ibSteering = Check{
 	ID:    "ib.steering",
 	Title: "ConnectX-3 cards steer packets in their optimised way",
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.Up() {
-			if slices.ContainsFunc(c.Data(n), func(p *fact.Port) bool { return p.Driver == "mlx4" }) {
-				out = append(out, judgeSteering(n))
-			}
-		}
-		if len(out) == 0 {
-			return skip("no data port is a ConnectX-3")
+	None:  "no data port is a ConnectX-3",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		if slices.ContainsFunc(c.Data(n), func(p *fact.Port) bool { return p.Driver == "mlx4" }) {
+			out = append(out, judgeSteering(n))
 		}
 		return out
 	},

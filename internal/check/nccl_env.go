@@ -10,14 +10,9 @@ import (
 var ncclEnv = Check{
 	ID:    "nccl.env",
 	Title: "NCCL's variables name things that exist",
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.Up() {
-			out = append(out, judgeEnv(c, n)...)
-		}
-		if len(out) == 0 {
-			return skip("no NCCL variable is set anywhere: NCCL chooses by itself")
-		}
-		return out
+	None:  "no NCCL variable is set anywhere: NCCL chooses by itself",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		return append(out, judgeEnv(c, n)...)
 	},
 }
 

@@ -11,17 +11,14 @@ import (
 var nodeACS = Check{
 	ID:    "node.acs",
 	Title: "ACS does not redirect traffic between GPU and NIC",
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		for _, k := range c.cards() {
+	None:  "no GPU shares a PCIe switch with a data port, so there is no shortcut for ACS to close",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, k := range c.cards(n) {
 			if bridges, gap := acsBetween(k); gap != "" {
 				out = append(out, Finding{Subject: on(k.node, k.port), Status: Unknown, Why: "PCI device " + gap + " was not read"})
 			} else if len(bridges) > 0 {
 				out = append(out, judgeACS(k, bridges))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no GPU shares a PCIe switch with a data port, so there is no shortcut for ACS to close")
 		}
 		return out
 	},

@@ -4,19 +4,17 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/fact"
 	"weft/internal/topo"
 )
 
 var nodeASPM = Check{
 	ID:    "node.aspm",
 	Title: "ASPM is off on the NIC's path",
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		for _, k := range c.cards() {
+	None:  "no data port has a PCIe device",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, k := range c.cards(n) {
 			out = append(out, judgeASPM(k))
-		}
-		if len(out) == 0 {
-			return skip("no data port has a PCIe device")
 		}
 		return out
 	},

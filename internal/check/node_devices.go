@@ -11,14 +11,10 @@ var nodeDevices = Check{
 	ID:    "node.devices",
 	Title: "/dev/infiniband is there and the user may open it",
 	After: []string{"node.modules"},
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.Up() {
-			if len(n.Ports) > 0 {
-				out = append(out, judgeDevices(n))
-			}
-		}
-		if len(out) == 0 {
-			return skip("no node has an RDMA device")
+	None:  "no node has an RDMA device",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		if len(n.Ports) > 0 {
+			out = append(out, judgeDevices(n))
 		}
 		return out
 	},

@@ -10,15 +10,12 @@ import (
 var nodeFirewall = Check{
 	ID:    "node.firewall",
 	Title: "The firewall lets the data plane through",
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		for _, pa := range c.DataPorts() {
-			if pa.Port.Netdev != "" {
-				out = append(out, judgeFirewall(pa.Node, pa.Port))
+	None:  "no data port has a netdev that a firewall could guard",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			if p.Netdev != "" {
+				out = append(out, judgeFirewall(n, p))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no data port has a netdev that a firewall could guard")
 		}
 		return out
 	},

@@ -11,17 +11,12 @@ import (
 var nodeGTT = Check{
 	ID:    "node.gtt",
 	Title: "The GPU may map the memory that the model needs",
-	Judge: func(c *Case) (out []Finding) {
-		want := unit.Size(c.Want.Workload.MemoryGB) * 1e9
-		for _, n := range c.Up() {
-			for _, g := range n.GPUs {
-				if kind, _ := platform.GPUOf(g); g.Vendor == "AMD" && kind.Class == "integrated" {
-					out = append(out, judgeGTT(n, g, want))
-				}
+	None:  "no AMD GPU with unified memory",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, g := range n.GPUs {
+			if kind, _ := platform.GPUOf(g); g.Vendor == "AMD" && kind.Class == "integrated" {
+				out = append(out, judgeGTT(n, g, unit.Size(c.Want.Workload.MemoryGB)*1e9))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no AMD GPU with unified memory")
 		}
 		return out
 	},

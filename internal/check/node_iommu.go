@@ -11,14 +11,10 @@ import (
 var nodeIOMMU = Check{
 	ID:    "node.iommu",
 	Title: "The IOMMU lets RDMA pass through",
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.Up() {
-			if slices.ContainsFunc(n.Ports, func(p *fact.Port) bool { return !p.Soft() }) {
-				out = append(out, judgeIOMMU(n))
-			}
-		}
-		if len(out) == 0 {
-			return skip("no node has an RDMA card")
+	None:  "no node has an RDMA card",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		if slices.ContainsFunc(n.Ports, func(p *fact.Port) bool { return !p.Soft() }) {
+			out = append(out, judgeIOMMU(n))
 		}
 		return out
 	},

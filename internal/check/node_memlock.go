@@ -1,9 +1,6 @@
 package check
 
 import (
-	"maps"
-	"slices"
-
 	"weft/internal/fact"
 	"weft/internal/unit"
 )
@@ -11,21 +8,16 @@ import (
 var nodeMemlock = Check{
 	ID:    "node.memlock",
 	Title: "Memory may be locked, in logins and in services",
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.Up() {
-			if len(n.Ports) == 0 {
-				continue
-			}
-			out = append(out, judgeLogin(n))
-			for _, name := range slices.Sorted(maps.Keys(n.Settings.Services)) {
-				s := n.Settings.Services[name]
-				if memlockStarts(name) && s.Load == "loaded" && (s.Active == "active" || s.Enabled == "enabled") {
-					out = append(out, judgeService(n, name, s))
-				}
-			}
+	None:  "no node has an RDMA device that would lock memory",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		if len(n.Ports) == 0 {
+			return out
 		}
-		if len(out) == 0 {
-			return skip("no node has an RDMA device that would lock memory")
+		out = append(out, judgeLogin(n))
+		for name, s := range n.Settings.Services {
+			if memlockStarts(name) && s.Load == "loaded" && (s.Active == "active" || s.Enabled == "enabled") {
+				out = append(out, judgeService(n, name, s))
+			}
 		}
 		return out
 	},

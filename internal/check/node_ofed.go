@@ -10,12 +10,10 @@ import (
 var nodeOFED = Check{
 	ID:    "node.ofed",
 	Title: "There is one driver stack, built for the running kernel",
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.rdmaNodes() {
+	None:  noRDMA,
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		if hasRDMA(n) {
 			out = append(out, judgeOFED(n))
-		}
-		if len(out) == 0 {
-			return skip("no node has an RDMA port or card")
 		}
 		return out
 	},

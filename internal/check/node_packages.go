@@ -10,12 +10,10 @@ import (
 var nodePackages = Check{
 	ID:    "node.packages",
 	Title: "The RDMA libraries and tools are installed",
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.rdmaNodes() {
+	None:  noRDMA,
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		if hasRDMA(n) {
 			out = append(out, judgePackages(n))
-		}
-		if len(out) == 0 {
-			return skip("no node has an RDMA port or card")
 		}
 		return out
 	},

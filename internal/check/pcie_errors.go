@@ -11,16 +11,12 @@ import (
 var pcieErrors = Check{
 	ID:    "pcie.errors",
 	Title: "PCIe errors do not grow",
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		before := earlierNodes(c)
-		for _, k := range c.cards() {
-			if f, counted := judgePCIeErrors(k, before[k.node.Name], c.Since); counted {
+	None:  "no device on a data port's path counts PCIe errors (no AER)",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, k := range c.cards(n) {
+			if f, counted := judgePCIeErrors(k, c.about(n).before, c.Since); counted {
 				out = append(out, f)
 			}
-		}
-		if len(out) == 0 {
-			return skip("no device on a data port's path counts PCIe errors (no AER)")
 		}
 		return out
 	},

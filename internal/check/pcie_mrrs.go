@@ -1,20 +1,21 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+
+	"weft/internal/fact"
+)
 
 var pcieMRRS = Check{
 	ID:    "pcie.mrrs",
 	Title: "ConnectX cards read 4096 bytes at a time",
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		for _, k := range c.cards() {
+	None:  "no data port is on a ConnectX card",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, k := range c.cards(n) {
 			// A virtual function without its physical one has no setting of its own.
 			if k.dev == nil || k.dev.Vendor == 0x15b3 && k.dev.PhysFn == "" {
 				out = append(out, judgeMRRS(k))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no data port is on a ConnectX card")
 		}
 		return out
 	},

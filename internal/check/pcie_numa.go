@@ -11,21 +11,13 @@ import (
 var pcieNUMA = Check{
 	ID:    "pcie.numa",
 	Title: "Every GPU has a NIC on its NUMA node",
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		cards := map[*fact.Node][]card{}
-		for _, k := range c.cards() {
-			cards[k.node] = append(cards[k.node], k)
-		}
-		for _, n := range c.Up() {
-			for _, g := range n.GPUs {
-				if len(cards[n]) > 0 {
-					out = append(out, judgeNUMA(n, g, cards[n]))
-				}
+	None:  "no node has both a GPU and a data port on PCIe",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		cards := c.cards(n)
+		for _, g := range n.GPUs {
+			if len(cards) > 0 {
+				out = append(out, judgeNUMA(n, g, cards))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no node has both a GPU and a data port on PCIe")
 		}
 		return out
 	},

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"weft/internal/fact"
 	"weft/internal/topo"
 )
 
@@ -10,13 +11,10 @@ var pciePath = Check{
 	ID:    "pcie.path",
 	Title: "The NIC's PCIe link runs at the weakest capability on its path",
 	After: []string{"pcie.design"},
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		for _, k := range c.cards() {
+	None:  "no data port has a PCIe device",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, k := range c.cards(n) {
 			out = append(out, judgePCIePath(k))
-		}
-		if len(out) == 0 {
-			return skip("no data port has a PCIe device")
 		}
 		return out
 	},

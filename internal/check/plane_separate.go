@@ -9,14 +9,10 @@ import (
 var planeSeparate = Check{
 	ID:    "plane.separate",
 	Title: "Management does not ride the data plane",
-	Judge: func(c *Case) (out []Finding) {
-		for _, n := range c.Up() {
-			if data := c.dataNetdevs(n); len(data) > 0 {
-				out = append(out, judgeSeparate(c, n, data))
-			}
-		}
-		if len(out) == 0 {
-			return skip("no RDMA port with a netdev is in use")
+	None:  "no RDMA port with a netdev is in use",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		if data := c.dataNetdevs(n); len(data) > 0 {
+			out = append(out, judgeSeparate(c, n, data))
 		}
 		return out
 	},

@@ -11,26 +11,16 @@ var portCarries = Check{
 	ID:    "port.carries",
 	Title: "A port that is up also carries data",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		earlier := earlierNodes(c)
-		for _, n := range c.Up() {
-			var kinds []string
-			equal := map[string][]traffic{} // kind of card → its ports that are up
-			for _, p := range c.Data(n) {
-				if k := portFamily(n, p) + p.Layer; p.Up() && !p.Soft() {
-					if equal[k] == nil {
-						kinds = append(kinds, k)
-					}
-					equal[k] = append(equal[k], trafficOf(p, earlierPort(earlier[n.Name], p)))
-				}
-			}
-			for _, k := range kinds {
-				out = append(out, judgeCarries(n, equal[k])...)
+	None:  "no node has two equal data ports whose traffic could be compared",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		equal := map[string][]traffic{} // kind of card → its ports that are up
+		for _, p := range c.Data(n) {
+			if k := portFamily(n, p) + p.Layer; p.Up() && !p.Soft() {
+				equal[k] = append(equal[k], trafficOf(p, c.earlierPort(n, p)))
 			}
 		}
-		if len(out) == 0 {
-			return skip("no node has two equal data ports whose traffic could be compared")
+		for _, ports := range equal {
+			out = append(out, judgeCarries(n, ports)...)
 		}
 		return out
 	},

@@ -12,11 +12,9 @@ var portErrors = Check{
 	ID:    "port.errors",
 	Title: "Error counters do not grow",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		earlier := earlierNodes(c)
-		for _, pa := range c.DataPorts() {
-			n, p := pa.Node, pa.Port
+	None:  "no data port counts errors",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
 			f := Finding{Subject: on(n, p)}
 			switch {
 			case p.Soft() || len(p.Counters) > 0 && !countsErrors(p):
@@ -25,15 +23,12 @@ var portErrors = Check{
 				f.Status, f.Why = Unknown, "the counters of the port were not read"
 			default:
 				var before map[string]uint64
-				if q := earlierPort(earlier[n.Name], p); q != nil {
+				if q := c.earlierPort(n, p); q != nil {
 					before = q.Counters
 				}
 				judgePortErrors(&f, p, before, c.Since)
 			}
 			out = append(out, f)
-		}
-		if len(out) == 0 {
-			return skip("no data port counts errors")
 		}
 		return out
 	},

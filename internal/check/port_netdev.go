@@ -4,31 +4,19 @@ import (
 	"fmt"
 
 	"weft/internal/fact"
-	"weft/internal/spec"
 )
 
 var portNetdev = Check{
 	ID:    "port.netdev",
 	Title: "Every RDMA port has a network interface, under a name that stays",
 	After: []string{"port.present"},
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		earlier := earlierNodes(c)
-		wishes := map[Subject]spec.DataPort{}
-		for _, w := range c.Want.Nodes {
-			for _, dp := range w.Data {
-				wishes[Subject{w.Name, dp.Port}] = dp
-			}
-		}
-		for _, pa := range c.DataPorts() {
-			n, p := pa.Node, pa.Port
+	None:  "no data port needs a network interface",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
 			if p.Netdev == "" && p.Layer != "Ethernet" {
 				continue // InfiniBand works without IPoIB
 			}
-			out = append(out, judgeNetdev(n, p, earlierPort(earlier[n.Name], p), wishes[on(n, p)].Netdev))
-		}
-		if len(out) == 0 {
-			return skip("no data port needs a network interface")
+			out = append(out, judgeNetdev(n, p, c.earlierPort(n, p), c.wish(n, p).Netdev))
 		}
 		return out
 	},

@@ -11,28 +11,18 @@ var portPause = Check{
 	ID:    "port.pause",
 	Title: "No port is held still by pause frames",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		if c.Before == nil || c.Since <= 0 {
-			return skip("pause frames are judged by how fast they come, and there is no earlier look to compare with")
-		}
-		earlier := earlierNodes(c)
-		for _, pa := range c.DataPorts() {
-			n, p := pa.Node, pa.Port
-			if !p.RoCE() || p.Soft() || !p.Up() {
-				continue
-			}
-			before := earlierPort(earlier[n.Name], p)
+	None:  "pause frames are judged by how fast they come, and no RoCE port that counts them was seen before",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			before := c.earlierPort(n, p)
 			switch {
-			case before == nil:
+			case !p.RoCE() || p.Soft() || !p.Up() || before == nil || c.Since <= 0:
 			case p.QoS.PausePrio != nil && before.QoS.PausePrio != nil:
 				out = append(out, judgePortPause(n, p, before, c.Since.Seconds()))
 			case p.Driver == "mlx5" || p.Driver == "mlx4": // these count pause frames by priority
 				out = append(out, Finding{Subject: on(n, p), Status: Unknown, Why: "the pause counters of " + p.Netdev + " were not read",
 					Fix: []string{"ethtool -S " + p.Netdev + " | grep pause"}})
 			}
-		}
-		if len(out) == 0 {
-			return skip("no RoCE port that was seen before counts pause frames")
 		}
 		return out
 	},

@@ -16,7 +16,7 @@ func TestPortPause(t *testing.T) {
 		}
 	}
 	judge(t, portPause, []row{
-		{name: "one look says nothing", want: "cluster skip: pause frames are judged by how fast they come, and there is no earlier look to compare with"},
+		{name: "one look says nothing", want: "cluster skip: pause frames are judged by how fast they come, and no RoCE port that counts them was seen before"},
 		{name: "none since", do: later(0), want: "n2 mlx5_0/1 pass: hardly any pause frames"},
 		{name: "just under a tenth", do: later(5960), want: "n2 mlx5_0/1 pass: hardly any pause frames"},
 		{name: "just over a tenth", do: later(5970), fix: "tx_prio3_pause",
@@ -30,6 +30,6 @@ func TestPortPause(t *testing.T) {
 			want: "n2 mlx5_0/1 unknown: the pause counters of eth2 were not read"},
 		{name: "a new node", do: func(c *Case) { later(0)(c); c.Before.Nodes = c.Before.Nodes[:1] }, want: "n1 mlx5_0/1 pass: hardly any pause frames", not: "n2"},
 		{name: "InfiniBand has no pause", do: func(c *Case) { *c = *goodIB(); c.Before, c.Since = &fact.Cluster{}, time.Hour },
-			want: "cluster skip: no RoCE port that was seen before counts pause frames"},
+			want: "cluster skip: pause frames are judged by how fast they come, and no RoCE port that counts them was seen before"},
 	})
 }

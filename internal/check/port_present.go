@@ -14,10 +14,6 @@ var portPresent = Check{
 	ID:    "port.present",
 	Title: "Every RDMA card on the PCI bus is an RDMA device",
 	Judge: func(c *Case) (out []Finding) {
-		named := map[string][]spec.DataPort{}
-		for _, w := range c.Want.Nodes {
-			named[w.Name] = w.Data
-		}
 		seen := map[cardKind]bool{} // kinds of card that are an RDMA device on some node
 		for _, n := range c.Up() {
 			for _, p := range n.Ports {
@@ -28,7 +24,7 @@ var portPresent = Check{
 		}
 		cards := map[*fact.Node]int{}
 		for _, n := range c.Up() {
-			found, count := judgePresent(n, named[n.Name], seen)
+			found, count := judgePresent(n, c.about(n).wants, seen)
 			cards[n] = count
 			out = append(out, found...)
 		}

@@ -10,15 +10,12 @@ import (
 var portTemp = Check{
 	ID:    "port.temp",
 	Title: "Cards and cable modules are cool and raise no alarm",
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		for _, pa := range c.DataPorts() {
-			if f, ok := judgePortTemp(pa.Node, pa.Port); ok {
+	None:  "no card and no cable module tells its temperature",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			if f, ok := judgePortTemp(n, p); ok {
 				out = append(out, f)
 			}
-		}
-		if len(out) == 0 {
-			return skip("no card and no cable module tells its temperature")
 		}
 		return out
 	},

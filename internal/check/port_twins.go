@@ -12,25 +12,15 @@ var portTwins = Check{
 	ID:    "port.twins",
 	Title: "Both PCIe functions of a Spark port are up and addressed",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		sparks := false
-		for _, n := range c.Up() {
-			if pl, ok := platform.Of(n); !ok || pl.ID != platform.Spark.ID {
-				continue
-			}
-			sparks = true
-			for _, p := range c.Data(n) {
-				if !p.Soft() {
-					out = append(out, judgeTwins(c, n, p)...)
-				}
-			}
+	None:  "no Spark port is in use",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		if pl, ok := platform.Of(n); !ok || pl.ID != platform.Spark.ID {
+			return out
 		}
-		switch {
-		case !sparks:
-			return skip("no node is a DGX Spark")
-		case len(out) == 0:
-			return skip("no Spark port is in use")
+		for _, p := range c.Data(n) {
+			if !p.Soft() {
+				out = append(out, judgeTwins(c, n, p)...)
+			}
 		}
 		return out
 	},

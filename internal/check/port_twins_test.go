@@ -34,7 +34,7 @@ func TestPortTwins(t *testing.T) {
 		}
 	}
 	judge(t, portTwins, []row{
-		{name: "no Spark", want: "cluster skip: no node is a DGX Spark"},
+		{name: "no Spark", want: "cluster skip: no Spark port is in use"},
 		{name: "both up and addressed", do: sparks, want: "n2 roceP2p1s0f0/1 pass: both up and addressed"},
 		{name: "the second has no address", do: spark(func(c *Case) { noAddress(c, "enP2p1s0f0np0") }), fix: "dev enP2p1s0f0np0",
 			want: "n2 roceP2p1s0f0/1 fail: no address, want an address in a subnet of its own: only its twin rocep1s0f0/1 is used, so one function carries what two should"},

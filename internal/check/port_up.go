@@ -12,16 +12,10 @@ var portUp = Check{
 	ID:    "port.up",
 	Title: "Data ports are ACTIVE",
 	After: []string{"port.present"},
-	Judge: func(c *Case) (out []Finding) {
-		out = c.room()
-		ports := c.DataPorts()
-		// A port that is ACTIVE has been set up by somebody.
-		master := len(smMasters(c)) > 0 || !smRead(c) && slices.ContainsFunc(ports, func(pa topo.PortAt) bool { return pa.Port.IB() && pa.Port.Up() })
-		for _, pa := range ports {
-			out = append(out, judgeUp(pa.Node, pa.Port, master))
-		}
-		if len(out) == 0 {
-			return skip("no RDMA port is in use")
+	None:  "no RDMA port is in use",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			out = append(out, judgeUp(n, p, c.master))
 		}
 		return out
 	},
@@ -46,6 +40,12 @@ func judgeUp(n *fact.Node, p *fact.Port, master bool) Finding {
 		f.Fix = downFix(p)
 	}
 	return f
+}
+
+// smWorks reports whether a subnet manager is at work: it was seen, or nobody could
+// look and some port is ACTIVE, so that somebody has set it up.
+func smWorks(c *Case) bool {
+	return len(smMasters(c)) > 0 || !smRead(c) && slices.ContainsFunc(c.ports, func(pa topo.PortAt) bool { return pa.Port.IB() && pa.Port.Up() })
 }
 
 // waitsForSM is the why and the fix of a port with a link and without a LID. The

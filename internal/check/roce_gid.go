@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 
 	"weft/internal/fact"
@@ -12,28 +13,18 @@ var roceGID = Check{
 	ID:    "roce.gid",
 	Title: "Every RoCE port has an IPv4 address in its GID table",
 	After: []string{"port.up", "roce.v2"},
-	Judge: func(c *Case) (out []Finding) {
-		ports := c.rocePorts()
-		if len(ports) == 0 {
-			return skip("no RoCE port is in use")
-		}
-		subnets := map[string]string{} // port name → the subnet of its peers
-		for _, pa := range ports {
-			if subnets[pa.Port.Name] == "" {
-				if nets := topo.Subnets(pa.Node, pa.Port); len(nets) > 0 {
-					subnets[pa.Port.Name] = nets[0].String()
-				}
+	None:  "no RoCE port is in use",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			if p.RoCE() {
+				out = append(out, judgeGID(c, n, p))
 			}
-		}
-		out = make([]Finding, 0, len(ports))
-		for _, pa := range ports {
-			out = append(out, judgeGID(c, pa.Node, pa.Port, subnets[pa.Port.Name]))
 		}
 		return out
 	},
 }
 
-func judgeGID(c *Case, n *fact.Node, p *fact.Port, subnet string) Finding {
+func judgeGID(c *Case, n *fact.Node, p *fact.Port) Finding {
 	f := Finding{Subject: on(n, p)}
 	if !p.GIDsRead {
 		f.Status, f.Why = Unknown, "the GID table was not read"
@@ -46,7 +37,7 @@ func judgeGID(c *Case, n *fact.Node, p *fact.Port, subnet string) Finding {
 	}
 	f.Status, f.Want = Fail, "an IPv4-mapped RoCE v2 GID"
 	f.Why = "NCCL finds no address to send from: it stops in ibv_modify_qp, or runs over sockets"
-	f.Fix = []string{gidFix(c, n, p, subnet)}
+	f.Fix = []string{gidFix(c, n, p)}
 	f.Got = "the GID table is empty"
 	for _, g := range p.GIDs {
 		switch a := gidAddr(g); {
@@ -70,21 +61,38 @@ func judgeGID(c *Case, n *fact.Node, p *fact.Port, subnet string) Finding {
 
 // gidFix says how to address a port: with the owner's address where weft.yaml has
 // one, else in the subnet that the same port has on other nodes.
-func gidFix(c *Case, n *fact.Node, p *fact.Port, subnet string) string {
+func gidFix(c *Case, n *fact.Node, p *fact.Port) string {
 	if d := n.Netdev(p.Netdev); d != nil && d.Master != "" {
 		if m := n.Netdev(d.Master); m != nil && m.Kind == "bridge" {
 			return fmt.Sprintf("sudo ip link set dev %s nomaster   # a port in a bridge has no address of its own; then address it", p.Netdev)
 		}
 	}
-	if want := c.Want.Node(n.Name); want != nil {
-		for _, dp := range want.Data {
-			if dp.Port == p.Name && dp.Address != "" {
-				return fmt.Sprintf("sudo ip addr add %s dev %s", dp.Address, p.Netdev)
-			}
+	if address := c.wish(n, p).Address; address != "" {
+		return fmt.Sprintf("sudo ip addr add %s dev %s", address, p.Netdev)
+	}
+	if peers, ok := c.subnets[p.Name]; ok {
+		return fmt.Sprintf("sudo ip addr add ADDRESS dev %s   # a free address in %v, with its prefix length", p.Netdev, peers.subnet)
+	}
+	return fmt.Sprintf("sudo ip addr add ADDRESS/24 dev %s   # a free address in a subnet of its own, the same on its peers", p.Netdev)
+}
+
+// portSubnet is where a RoCE port has its address, and on which node.
+type portSubnet struct {
+	node   string
+	subnet netip.Prefix
+}
+
+// peerSubnets returns, by the name of the port, the subnet that RoCE ports have: that
+// of the first node by name which has one, so that the order of nodes is no matter.
+func peerSubnets(c *Case) map[string]portSubnet {
+	subnets := map[string]portSubnet{}
+	for _, pa := range c.ports {
+		if have, ok := subnets[pa.Port.Name]; !pa.Port.RoCE() || ok && have.node <= pa.Node.Name {
+			continue
+		}
+		if nets := topo.Subnets(pa.Node, pa.Port); len(nets) > 0 {
+			subnets[pa.Port.Name] = portSubnet{pa.Node.Name, nets[0]}
 		}
 	}
-	if subnet == "" {
-		return fmt.Sprintf("sudo ip addr add ADDRESS/24 dev %s   # a free address in a subnet of its own, the same on its peers", p.Netdev)
-	}
-	return fmt.Sprintf("sudo ip addr add ADDRESS dev %s   # a free address in %s, with its prefix length", p.Netdev, subnet)
+	return subnets
 }

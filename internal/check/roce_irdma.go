@@ -6,17 +6,12 @@ var roceIRDMA = Check{
 	ID:    "roce.irdma",
 	Title: "Intel cards run RoCE v2, not iWARP",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		for _, pa := range c.DataPorts() {
-			if pa.Port.Driver == "irdma" {
-				out = append(out, judgeIRDMA(pa.Node, pa.Port))
+	None:  "no port of the irdma driver is in use, or weft.yaml asks for iWARP",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			if p.Driver == "irdma" && c.Want.Data.Layer != "iwarp" {
+				out = append(out, judgeIRDMA(n, p))
 			}
-		}
-		switch {
-		case len(out) == 0:
-			return skip("no port of the irdma driver is in use")
-		case c.Want.Data.Layer == "iwarp":
-			return skip("weft.yaml asks for iWARP")
 		}
 		return out
 	},

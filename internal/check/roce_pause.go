@@ -10,22 +10,15 @@ var rocePause = Check{
 	ID:    "roce.pause",
 	Title: "Global pause is off where priority flow control is on",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		hardware := false
-		for _, pa := range c.rocePorts() {
-			if pa.Port.Soft() {
+	None:  "no port has PFC on",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
+			if !p.RoCE() || p.Soft() {
 				continue
 			}
-			hardware = true
-			if f, ok := judgeGlobalPause(pa.Node, pa.Port); ok {
+			if f, ok := judgeGlobalPause(n, p); ok {
 				out = append(out, f)
 			}
-		}
-		switch {
-		case !hardware:
-			return skip("no RoCE port with queues of its own is in use")
-		case len(out) == 0:
-			return skip("no port has PFC on")
 		}
 		return out
 	},

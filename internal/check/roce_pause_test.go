@@ -22,7 +22,7 @@ func TestRoCEPause(t *testing.T) {
 		{name: "unread", do: func(c *Case) { c.Nodes[0].Ports[0].QoS.PauseTx = fact.Val[bool]{} },
 			want: "n1 mlx5_0/1 unknown: the pause state of eth2 was not read", fix: "ethtool -a eth2"},
 		{name: "software RoCE", do: func(c *Case) { c.Nodes[0].Ports[0].Driver, c.Nodes[1].Ports[0].Driver = "rxe", "rxe" },
-			want: "cluster skip: no RoCE port with queues of its own is in use"},
-		{name: "no RoCE", do: func(c *Case) { *c = *goodIB() }, want: "cluster skip: no RoCE port with queues of its own is in use"},
+			want: "cluster skip: no port has PFC on"},
+		{name: "no RoCE", do: func(c *Case) { *c = *goodIB() }, want: "cluster skip: no port has PFC on"},
 	})
 }

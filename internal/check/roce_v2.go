@@ -10,20 +10,13 @@ var roceV2 = Check{
 	ID:    "roce.v2",
 	Title: "RoCE ports use version 2",
 	After: []string{"port.up"},
-	Judge: func(c *Case) (out []Finding) {
-		ports := c.rocePorts()
-		if len(ports) == 0 {
-			return skip("no RoCE port is in use")
-		}
-		out = make([]Finding, 0, len(ports))
-		for _, pa := range ports {
+	None:  "no RoCE port that has a GID is in use",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, p := range c.Data(n) {
 			// An empty table has no version; roce.gid says so.
-			if !pa.Port.GIDsRead || len(pa.Port.GIDs) > 0 {
-				out = append(out, judgeV2(pa.Node, pa.Port))
+			if p.RoCE() && (!p.GIDsRead || len(p.GIDs) > 0) {
+				out = append(out, judgeV2(n, p))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no RoCE port has a GID; see roce.gid")
 		}
 		return out
 	},

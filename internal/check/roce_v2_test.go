@@ -37,11 +37,11 @@ func TestRoCEV2(t *testing.T) {
 			for _, n := range c.Nodes {
 				n.Ports[0].GIDs = nil
 			}
-		}, want: "cluster skip: no RoCE port has a GID; see roce.gid"},
+		}, want: "cluster skip: no RoCE port that has a GID is in use"},
 		{name: "software RoCE", do: func(c *Case) {
 			c.Nodes[0].Ports[0] = &fact.Port{Name: "rxe_0/1", Device: "rxe_0", Num: 1, Driver: "rxe", Netdev: "eth2", Layer: "Ethernet", NodeType: "1: CA",
 				State: "ACTIVE", GIDsRead: true, GIDs: []fact.GID{{Index: 1, GID: "0000:0000:0000:0000:0000:ffff:c0a8:c801", Type: "RoCE v2", Netdev: "eth2"}}}
 		}, want: "n1 rxe_0/1 pass: RoCE v2"},
-		{name: "no RoCE", do: func(c *Case) { *c = *goodIB() }, want: "cluster skip: no RoCE port is in use"},
+		{name: "no RoCE", do: func(c *Case) { *c = *goodIB() }, want: "cluster skip: no RoCE port that has a GID is in use"},
 	})
 }

@@ -3,34 +3,33 @@ package check
 import (
 	"fmt"
 
+	"weft/internal/fact"
 	"weft/internal/platform"
 )
 
 var stackQuant = Check{
 	ID:    "stack.quant",
 	Title: "The model's quantisation works on every GPU",
-	Judge: func(c *Case) (out []Finding) {
-		w := c.Want.Workload
+	None:  "weft.yaml names no quantisation (workload.quant), or no node has a GPU",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		w := &c.Want.Workload
 		if w.Quant == "" {
-			return skip("weft.yaml names no quantisation (workload.quant)")
+			return out
 		}
-		for _, at := range c.gpuModels() {
-			out = append(out, judgeQuant(at, w.Quant, w.MoE))
-		}
-		if len(out) == 0 {
-			return skip(noGPU)
+		for _, g := range c.gpuModels(n) {
+			out = append(out, judgeQuant(n, g, w.Quant, w.MoE))
 		}
 		return out
 	},
 }
 
-func judgeQuant(at gpuAt, quant string, moe bool) Finding {
+func judgeQuant(n *fact.Node, g *fact.GPU, quant string, moe bool) Finding {
 	kind := "dense"
 	if moe {
 		kind = "MoE"
 	}
-	f := Finding{Subject: gpuSubject(at.node, at.gpu), Got: fmt.Sprintf("%s %s on %s", kind, quant, gpuName(at.gpu))}
-	q, ok := platform.QuantOf(at.gpu, quant, moe)
+	f := Finding{Subject: gpuSubject(n, g), Got: fmt.Sprintf("%s %s on %s", kind, quant, gpuName(g))}
+	q, ok := platform.QuantOf(g, quant, moe)
 	switch {
 	case !ok:
 		f.Status, f.Why = Unknown, "nobody told weft whether this runs"

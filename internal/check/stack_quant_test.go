@@ -14,7 +14,7 @@ func TestStackQuant(t *testing.T) {
 	strix := fact.GPU{Vendor: "AMD", Arch: "gfx1151"}
 	h100 := fact.GPU{Vendor: "NVIDIA", Name: "NVIDIA H100 80GB HBM3", Arch: "Hopper"}
 	judge(t, stackQuant, []row{
-		{name: "nothing is asked", want: "cluster skip: weft.yaml names no quantisation (workload.quant)"},
+		{name: "nothing is asked", want: "cluster skip: weft.yaml names no quantisation (workload.quant), or no node has a GPU"},
 		{name: "MoE AWQ hangs on gfx1151", do: func(c *Case) { want(c, "awq", true, strix) },
 			want: "n2 gpu0 fail: MoE awq on gfx1151, want w4a16: loading hangs silently, then the GPUs idle", fix: "checkpoint in w4a16"},
 		{name: "W4A16 works there", do: func(c *Case) { want(c, "w4a16", true, strix) },
@@ -32,6 +32,6 @@ func TestStackQuant(t *testing.T) {
 		{name: "no GPU", do: func(c *Case) {
 			c.Want.Workload.Quant = "fp8"
 			c.Nodes[0].GPUs, c.Nodes[1].GPUs = nil, nil
-		}, want: "cluster skip: no node has an NVIDIA or AMD GPU"},
+		}, want: "cluster skip: weft.yaml names no quantisation (workload.quant), or no node has a GPU"},
 	})
 }

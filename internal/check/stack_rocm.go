@@ -10,14 +10,12 @@ import (
 var stackROCm = Check{
 	ID:    "stack.rocm",
 	Title: "The kernel is new enough for ROCm on this GPU",
-	Judge: func(c *Case) (out []Finding) {
-		for _, at := range c.gpuModels() {
-			if need, ok := platform.KernelMinOf(at.gpu, at.node.Host); ok {
-				out = append(out, judgeROCm(at.node, need))
+	None:  "no node has a GPU that wants a certain kernel (gfx1151)",
+	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		for _, g := range c.gpuModels(n) {
+			if need, ok := platform.KernelMinOf(g, n.Host); ok {
+				out = append(out, judgeROCm(n, need))
 			}
-		}
-		if len(out) == 0 {
-			return skip("no node has a GPU that wants a certain kernel (gfx1151)")
 		}
 		return out
 	},
