@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"weft/internal/dump"
+	"weft/internal/exec"
 	"weft/internal/format"
 )
 
@@ -24,7 +25,8 @@ const (
 	maxBundle      = 256 << 20
 )
 
-// readFrom reads -F: a dump, or a folder or tar with one file per command.
+// readFrom reads -F: a dump, a folder or tar with one file per command, or the
+// output of a single command.
 func (a *app) readFrom(path string) (*dump.Dump, []string, error) {
 	if info, err := os.Stat(path); path != "-" && err == nil && info.IsDir() {
 		files, notes, err := readFolder(path)
@@ -52,7 +54,14 @@ func (a *app) readFrom(path string) (*dump.Dump, []string, error) {
 		files, notes, err := readTar(r)
 		return bundle(path, files, notes, err)
 	}
-	d, err := dump.Read(r)
+	var head exec.Capped // of a text that turns out to be one command's output
+	head.Max = maxBundleFile
+	d, err := dump.Read(io.TeeReader(r, &head))
+	if errors.Is(err, dump.ErrNot) && head.Dropped == 0 {
+		if d, notes := format.Bundle(map[string][]byte{filepath.Base(path): head.Bytes()}); len(d.Nodes) > 0 {
+			return d, notes, nil
+		}
+	}
 	if err != nil {
 		return nil, nil, fail("weft collect -o FILE", "%s: %v", path, plain(err))
 	}

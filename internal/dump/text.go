@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -116,6 +117,9 @@ func marker(line string) (string, bool) {
 	return strings.TrimSpace(line[3 : len(line)-3]), true
 }
 
+// ErrNot is a text that has nothing of a dump in it.
+var ErrNot = errors.New("not a dump")
+
 // Parse reads a dump. Errors carry the line.
 func Parse(b []byte) (*Dump, error) { return Read(bytes.NewReader(b)) }
 
@@ -138,7 +142,7 @@ func Read(r io.Reader) (*Dump, error) {
 			}
 		} else if p.line == 0 {
 			if note.Len()+len(chunk) > MaxText {
-				return nil, fmt.Errorf("line %d: no member like %q in %d bytes: not a dump", p.number, "-- NODE/path --", MaxText)
+				return nil, fmt.Errorf("line %d: no member like %q in %d bytes: %w", p.number, "-- NODE/path --", MaxText, ErrNot)
 			}
 			note.Write(chunk)
 		} else if err := p.add(chunk); err != nil {
@@ -210,7 +214,7 @@ func (p *parser) end(note string) (*Dump, error) {
 	case written && !p.ended:
 		return nil, fmt.Errorf("line %d: cut short: no end member after %d members", p.number, p.members)
 	case len(p.dump.Nodes) == 0:
-		return nil, fmt.Errorf("line %d: no member like %q: not a dump", p.number, "-- NODE/path --")
+		return nil, fmt.Errorf("line %d: no member like %q: %w", p.number, "-- NODE/path --", ErrNot)
 	}
 	p.dump.Note = note
 	if written {
