@@ -33,7 +33,7 @@ var layers = []layer{
 	{"internal/format", true, []string{"unit", "spec", "dump", "fact", "format/*"}},
 	{"internal/topo", true, []string{"fact", "unit"}},
 	{"internal/platform", true, []string{"fact", "unit"}},
-	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit", "format/host"}},
+	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo"}},
 	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec"}},
 	{"internal/history", true, []string{"fact"}},
