@@ -1,6 +1,7 @@
 package format
 
 import (
+	"path"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,7 @@ var netReader = Reader{
 		// A link that is down has no carrier and no speed: "invalid argument".
 		{Dir: netDir + "/*", Names: []string{"carrier", "speed", "mode", "dev_port", "dev_id", "carrier_down_count"}, Quiet: true},
 		{Dir: netDir + "/*", Names: []string{"device", "master"}, Link: true},
+		{Dir: netDir, Names: []string{"*"}, Link: true}, // where a virtio NIC, whose device is on no PCI bus, hangs
 	},
 	Cmds: []Cmd{
 		{Run: "ip -j -d addr"},
@@ -60,6 +62,8 @@ func readNet(d *dump.Node, n *fact.Node) {
 			if p := n.At(bdf); p != nil {
 				dev.Driver = p.Driver
 			}
+		} else {
+			dev.BDF = virtioBDF(d.Link[dir])
 		}
 		dev.Master = target(d, dir+"/master")
 		if c, ok := number(d, dir+"/carrier").Get(); ok {
@@ -76,6 +80,16 @@ func readNet(d *dump.Node, n *fact.Node) {
 	}
 	bindNetdevs(d, n)
 	readRoutes(d, n)
+}
+
+// virtioBDF returns the PCI function of a virtio NIC from where its netdev hangs:
+// "../../devices/pci0000:00/0000:00:04.0/virtio2/net/enp0s4"; "" for any other.
+func virtioBDF(link string) string {
+	before, _, ok := strings.Cut(link, "/virtio")
+	if bdf := path.Base(before); ok && isBDF(bdf) {
+		return bdf
+	}
+	return ""
 }
 
 // readAddrs adds addresses and kinds, and the interfaces themselves when there is

@@ -14,6 +14,7 @@ import (
 // every NIC to every GPU, from sysfs alone.
 func Topo(w io.Writer, c *fact.Cluster) error {
 	var b strings.Builder
+	words := false
 	for i, n := range c.Nodes {
 		if i > 0 {
 			b.WriteString("\n")
@@ -24,9 +25,9 @@ func Topo(w io.Writer, c *fact.Cluster) error {
 			continue
 		}
 		drawNode(&b, n)
-		distances(&b, n)
+		words = distances(&b, n) || words
 	}
-	if len(c.Nodes) > 0 {
+	if words {
 		b.WriteString("\nPIX one switch, PXB several switches, PHB through the CPU, NODE between host bridges of one NUMA node, SYS between NUMA nodes\n")
 	}
 	_, err := io.WriteString(w, b.String())
@@ -103,7 +104,7 @@ func label(n *fact.Node, d *fact.PCI) string {
 	}
 	var names []string
 	for _, p := range n.Ports {
-		if p.BDF == d.BDF {
+		if dev := n.Netdev(p.Netdev); p.BDF == d.BDF || p.Soft() && dev != nil && dev.BDF == d.BDF {
 			name := p.Name
 			if p.Netdev != "" {
 				name += " " + p.Netdev
@@ -125,8 +126,8 @@ func label(n *fact.Node, d *fact.PCI) string {
 	return ""
 }
 
-// distances writes the NIC–GPU matrix.
-func distances(b *strings.Builder, n *fact.Node) {
+// distances writes the NIC–GPU matrix, if there is one.
+func distances(b *strings.Builder, n *fact.Node) bool {
 	var nics []*fact.Port
 	for _, p := range n.Ports {
 		if p.BDF != "" && !slices.ContainsFunc(nics, func(q *fact.Port) bool { return q.BDF == p.BDF }) {
@@ -134,7 +135,7 @@ func distances(b *strings.Builder, n *fact.Node) {
 		}
 	}
 	if len(nics) == 0 || len(n.GPUs) == 0 {
-		return
+		return false
 	}
 	rows := [][]string{{""}}
 	for _, p := range nics {
@@ -148,4 +149,5 @@ func distances(b *strings.Builder, n *fact.Node) {
 		rows = append(rows, row)
 	}
 	_ = Table(b, rows) // a strings.Builder takes everything
+	return true
 }
