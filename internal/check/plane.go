@@ -23,6 +23,40 @@ func netdevWith(n *fact.Node, addr string) *fact.Netdev {
 	return nil
 }
 
+// away says why a node is not to be found at one of the data addresses that
+// weft.yaml gives it, and which check has more; "" when it should be there.
+func (c *Case) away(n *fact.Node, addr string) string {
+	if n.Down != "" {
+		return n.Name + " did not answer; see node.read"
+	}
+	for _, dp := range c.about(n).wants {
+		if wish, err := netip.ParsePrefix(dp.Address); err != nil || wish.Addr().String() != addr {
+			continue
+		}
+		p := n.Port(dp.Port)
+		switch {
+		case p == nil:
+			return n.Name + " has no " + dp.Port + "; see port.present"
+		case p.State != "" && !p.Up():
+			return p.Name + " of " + n.Name + " is " + p.State + "; see port.up"
+		case !p.RoCE() || n.Netdev(p.Netdev) == nil || netdevWith(n, addr) != nil:
+		case addressed(n, p):
+			return n.Name + " does not have " + addr + "; see roce.subnets"
+		default:
+			return n.Name + " does not have " + addr + "; see roce.gid"
+		}
+	}
+	return ""
+}
+
+// wishAddr returns the address that weft.yaml gives a port; "" when it gives none.
+func (c *Case) wishAddr(n *fact.Node, p *fact.Port) string {
+	if wish, err := netip.ParsePrefix(c.wish(n, p).Address); err == nil {
+		return wish.Addr().String()
+	}
+	return ""
+}
+
 // DefaultRoute returns the default route that a node uses: the one of lowest
 // metric, IPv4 before IPv6; nil when there is none.
 func DefaultRoute(n *fact.Node) *fact.Route {

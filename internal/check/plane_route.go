@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"weft/internal/fact"
 )
@@ -13,7 +15,7 @@ var planeRoute = Check{
 		for _, n := range c.Up() {
 			for i := range n.Peers {
 				if p := n.Port(n.Peers[i].Port); p != nil && p.Netdev != "" {
-					out = append(out, judgeRoute(n, p, &n.Peers[i]))
+					out = append(out, judgeRoute(c, n, p, &n.Peers[i]))
 				}
 			}
 		}
@@ -40,16 +42,22 @@ func (c *Case) anyAddressed() bool {
 	return false
 }
 
-func judgeRoute(n *fact.Node, p *fact.Port, pe *fact.Peer) Finding {
+func judgeRoute(c *Case, n *fact.Node, p *fact.Port, pe *fact.Peer) Finding {
 	f := Finding{Subject: Subject{n.Name, "→ " + pe.Node}}
 	switch {
 	case routeFits(n, p, pe.RouteDev):
 		f.Got = pe.RouteDev
+	case p.State == "DOWN":
+		f.Status, f.Why = Skip, p.Name+" is down; see port.up"
+	case c.away(n, c.wishAddr(n, p)) != "":
+		f.Status, f.Why = Skip, c.away(n, c.wishAddr(n, p))
+	case pe.RouteDev == "" && noRoute(n, pe.Addr):
+		f.Status, f.Got, f.Want = Fail, "no route to "+pe.Addr, p.Netdev
+		f.Why = "no connection to " + pe.Node + " can be made over the data plane"
+		f.Fix = []string{routeFix(p, pe)}
 	case pe.RouteDev == "":
 		f.Status, f.Why = Unknown, "no route to "+pe.Addr+" was read"
 		f.Fix = []string{"ip route get " + pe.Addr}
-	case p.State == "DOWN":
-		f.Status, f.Why = Skip, p.Name+" is down; see port.up"
 	case pe.RouteDev == "lo":
 		f.Status, f.Got, f.Want = Fail, pe.Addr+" is this node's own", p.Netdev
 		f.Why = "packets for " + pe.Node + " never leave the node, and tests against it measure memory"
@@ -57,10 +65,25 @@ func judgeRoute(n *fact.Node, p *fact.Port, pe *fact.Peer) Finding {
 	default:
 		f.Status, f.Got, f.Want = Fail, pe.Addr+" leaves by "+pe.RouteDev, p.Netdev
 		f.Why = "sockets and RDMA connections to " + pe.Node + " take that network instead of the data plane, or find no device at all"
-		f.Fix = []string{fmt.Sprintf("sudo ip route replace %s dev %s   # until the next boot; see weft explain plane.route for good", pe.Addr, p.Netdev)}
+		f.Fix = []string{routeFix(p, pe)}
 	}
 	return f
 }
+
+func routeFix(p *fact.Port, pe *fact.Peer) string {
+	return fmt.Sprintf("sudo ip route replace %s dev %s   # until the next boot; see weft explain plane.route for good", pe.Addr, p.Netdev)
+}
+
+// noRoute reports whether the kernel was asked for a route and has none.
+func noRoute(n *fact.Node, addr string) bool {
+	return slices.ContainsFunc(n.Gaps, func(g fact.Gap) bool {
+		return g.Path == "$ ip -j route get "+addr && strings.Contains(g.Why, unreachable)
+	})
+}
+
+// unreachable is the text of ENETUNREACH: the answer to a question about a route,
+// not a failure to ask.
+const unreachable = "Network is unreachable"
 
 // routeFits reports whether a route leaves by the port: by its netdev, by the
 // bond it is in, or by a VLAN that has a GID on it.

@@ -1,10 +1,20 @@
 package check
 
 import (
+	"fmt"
 	"testing"
 
 	"weft/internal/fact"
+	"weft/internal/spec"
 )
+
+// addresses writes the addresses of the good cluster into weft.yaml.
+func addresses(c *Case) {
+	for i, n := range c.Nodes {
+		address := fmt.Sprintf("192.168.200.%d/24", i+1)
+		c.Want.Nodes = append(c.Want.Nodes, spec.Node{Name: n.Name, Data: []spec.DataPort{{Port: "mlx5_0/1", Address: address}}})
+	}
+}
 
 func TestPlaneRoute(t *testing.T) {
 	leave := func(c *Case, dev string) { c.Nodes[0].Peers[0].RouteDev = dev }
@@ -23,6 +33,18 @@ func TestPlaneRoute(t *testing.T) {
 			c.Nodes[0].Ports[0].GIDs = append(c.Nodes[0].Ports[0].GIDs, fact.GID{Index: 5, Netdev: "eth2.100"})
 		}, want: "n1 → n2 pass: eth2.100"},
 		{name: "the port is down", do: func(c *Case) { leave(c, "eno1"); c.Nodes[0].Ports[0].State = "DOWN" }, want: "n1 → n2 skip: mlx5_0/1 is down; see port.up"},
+		{name: "no route at all", do: func(c *Case) {
+			leave(c, "")
+			c.Nodes[0].Gaps = append(c.Nodes[0].Gaps, fact.Gap{Path: "$ ip -j route get 192.168.200.2", Why: "RTNETLINK answers: Network is unreachable"})
+		}, want: "n1 → n2 fail: no route to 192.168.200.2, want eth2: no connection to n2 can be made over the data plane", fix: "sudo ip route replace 192.168.200.2 dev eth2"},
+		{name: "this port has no address", do: func(c *Case) { leave(c, "eno1"); addresses(c); c.Nodes[0].Netdev("eth2").Addrs = nil },
+			want: "n1 → n2 skip: n1 does not have 192.168.200.1; see roce.gid"},
+		{name: "this port has another node's address", do: func(c *Case) {
+			leave(c, "lo")
+			addresses(c)
+			c.Nodes[0].Netdev("eth2").Addrs = []string{"192.168.200.2/24"}
+		},
+			want: "n1 → n2 skip: n1 does not have 192.168.200.1; see roce.subnets"},
 		{name: "unread", do: func(c *Case) { leave(c, "") }, want: "n1 → n2 unknown: no route to 192.168.200.2 was read"},
 		{name: "IPoIB", do: func(c *Case) { *c = *goodIB() }, want: "n1 → n2 pass: ib0"},
 		{name: "nobody was asked", do: func(c *Case) { c.Nodes[0].Peers, c.Nodes[1].Peers = nil, nil },

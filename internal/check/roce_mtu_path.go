@@ -20,7 +20,7 @@ var roceMTUPath = Check{
 			for i := range n.Peers {
 				pe := &n.Peers[i]
 				if p := n.Port(pe.Port); p != nil && p.RoCE() {
-					out = append(out, judgePath(n, p, pe, byName[pe.Node]))
+					out = append(out, judgePath(c, n, p, pe, byName[pe.Node]))
 				}
 			}
 		}
@@ -39,22 +39,22 @@ var roceMTUPath = Check{
 // pingHeaders is what a ping adds to its payload: IPv4 20, ICMP 8 (RFC 791, RFC 792).
 const pingHeaders = 28
 
-func judgePath(n *fact.Node, p *fact.Port, pe *fact.Peer, peer *fact.Node) Finding {
+func judgePath(c *Case, n *fact.Node, p *fact.Port, pe *fact.Peer, peer *fact.Node) Finding {
 	f := Finding{Subject: Subject{n.Name, "→ " + pe.Node}}
 	jumbo, asked := pe.Jumbo.Get()
 	ping, pinged := pe.Ping.Get()
 	small := pathTooSmall(n, n.Netdev(p.Netdev), pe.JumboSize)
-	cut := pathCut(n, n.Netdev(p.Netdev))
+	cut := cmp.Or(pathCut(n, n.Netdev(p.Netdev)), c.away(n, c.wishAddr(n, p)))
 	if peer != nil {
 		there := netdevWith(peer, pe.Addr)
 		small = cmp.Or(small, pathTooSmall(peer, there, pe.JumboSize))
-		cut = cmp.Or(cut, pathCut(peer, there))
+		cut = cmp.Or(cut, pathCut(peer, there), c.away(peer, pe.Addr))
 	}
 	switch {
 	case asked && jumbo:
 		f.Got = fmt.Sprintf("%d bytes cross", pe.JumboSize+pingHeaders)
 	case cut != "":
-		f.Status, f.Why = Skip, cut+"; see port.up"
+		f.Status, f.Why = Skip, cut
 	case pinged && !ping:
 		f.Status, f.Why = Unknown, "not even a small ping to "+pe.Addr+" came back"
 		f.Fix = []string{fmt.Sprintf("ping -c 3 -I %s %s   # address, cable or firewall", p.Netdev, pe.Addr)}
@@ -79,7 +79,7 @@ func pathCut(n *fact.Node, d *fact.Netdev) string {
 	}
 	for _, p := range n.Ports {
 		if p.Netdev == d.Name && p.State != "" && !p.Up() {
-			return p.Name + " of " + n.Name + " is " + p.State
+			return p.Name + " of " + n.Name + " is " + p.State + "; see port.up"
 		}
 	}
 	return ""

@@ -34,6 +34,22 @@ func TestRoCEMTUPath(t *testing.T) {
 			want: "n1 → n2 skip: mlx5_0/1 of n2 is DOWN; see port.up"},
 		{name: "this node's cable is out", do: func(c *Case) { noPing(c); c.Nodes[1].Ports[0].State = "DOWN" },
 			want: "n2 → n1 skip: mlx5_0/1 of n2 is DOWN; see port.up"},
+		{name: "the peer does not answer", do: func(c *Case) { noPing(c); c.Nodes[1].Down = "refused" },
+			want: "n1 → n2 skip: n2 did not answer; see node.read", not: "unknown"},
+		{name: "the peer's port has no address", do: func(c *Case) { noPing(c); addresses(c); c.Nodes[1].Netdev("eth2").Addrs = nil },
+			want: "n1 → n2 skip: n2 does not have 192.168.200.2; see roce.gid", not: "unknown"},
+		{name: "the peer's port has another address", do: func(c *Case) {
+			noPing(c)
+			addresses(c)
+			c.Nodes[1].Netdev("eth2").Addrs = []string{"10.20.0.2/24"}
+		}, want: "n2 → n1 skip: n2 does not have 192.168.200.2; see roce.subnets", not: "unknown"},
+		{name: "the peer's port is gone", do: func(c *Case) { noPing(c); addresses(c); c.Nodes[1].Ports = c.Nodes[1].Ports[1:] },
+			want: "n1 → n2 skip: n2 has no mlx5_0/1; see port.present", not: "unknown"},
+		{name: "down and without its address", do: func(c *Case) {
+			noPing(c)
+			addresses(c)
+			c.Nodes[1].Ports[0].State, c.Nodes[1].Netdev("eth2").Addrs = "DOWN", nil
+		}, want: "n1 → n2 skip: mlx5_0/1 of n2 is DOWN; see port.up", not: "unknown"},
 		{name: "another port of the peer is down", do: func(c *Case) { noPing(c) }, // mlx5_1/1 is
 			want: "n1 → n2 unknown: not even a small ping to 192.168.200.2 came back"},
 		{name: "the state of the peer's port was not read", do: func(c *Case) { noPing(c); c.Nodes[1].Ports[0].State = "" },

@@ -29,7 +29,7 @@ var roceSubnets = Check{
 		}
 		out = make([]Finding, 0, len(ports))
 		for _, pa := range ports {
-			if f, ok := s.judge(pa); ok {
+			if f, ok := s.judge(c, pa); ok {
 				out = append(out, f)
 			}
 		}
@@ -48,15 +48,19 @@ type subnetTable struct {
 }
 
 // judge has no opinion on a port without an address: roce.gid has.
-func (s *subnetTable) judge(pa topo.PortAt) (f Finding, ok bool) {
+func (s *subnetTable) judge(c *Case, pa topo.PortAt) (f Finding, ok bool) {
 	f.Subject = on(pa.Node, pa.Port)
 	addrs := s.of(pa.Node.Netdev(pa.Port.Netdev))
 	for _, a := range addrs {
 		for _, other := range s.owner[a.Addr()] {
-			if other.Node != pa.Node {
+			// Where weft.yaml tells who is right, only the other is wrong.
+			if other.Node != pa.Node && !(c.wishAddr(pa.Node, pa.Port) == a.Addr().String() && c.wishAddr(other.Node, other.Port) != a.Addr().String()) {
 				f.Status, f.Got, f.Want = Fail, fmt.Sprintf("%v is also on %s %s", a.Addr(), other.Node.Name, other.Port.Name), "an address of its own"
 				f.Why = "both answer for it, so connections reach now one and now the other"
 				f.Fix = []string{fmt.Sprintf("sudo ip addr del %v dev %s   # on the node that should not have it; then give it a free one", a, pa.Port.Netdev)}
+				if wish := c.wish(pa.Node, pa.Port).Address; wish != "" && wish != a.String() {
+					f.Fix = readdress(a, wish, pa.Port)
+				}
 				return f, true
 			}
 		}
@@ -77,10 +81,24 @@ func (s *subnetTable) judge(pa topo.PortAt) (f Finding, ok bool) {
 			}
 		}
 	}
-	if len(addrs) > 0 {
-		f.Got = addrs[0].Masked().String()
+	if len(addrs) == 0 {
+		return f, false
 	}
-	return f, len(addrs) > 0
+	f.Got = addrs[0].Masked().String()
+	if wish := c.wish(pa.Node, pa.Port).Address; wish != "" && netdevWith(pa.Node, c.wishAddr(pa.Node, pa.Port)) == nil {
+		f.Status, f.Got, f.Want = Fail, addrs[0].String(), wish
+		f.Why = "weft.yaml gives this port another address, and its peers look for it there"
+		f.Fix = readdress(addrs[0], wish, pa.Port)
+	}
+	return f, true
+}
+
+// readdress gives a port the address that weft.yaml says.
+func readdress(a netip.Prefix, wish string, p *fact.Port) []string {
+	return []string{
+		fmt.Sprintf("sudo ip addr del %v dev %s", a, p.Netdev),
+		fmt.Sprintf("sudo ip addr add %s dev %s   # or write the other address into weft.yaml", wish, p.Netdev),
+	}
 }
 
 // of returns the addresses of a netdev with their prefix, IPv6 link-local left

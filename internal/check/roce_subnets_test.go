@@ -41,6 +41,22 @@ func TestRoCESubnets(t *testing.T) {
 			fix:  "sudo ip addr del 192.168.200.1/24 dev eth2"},
 		{name: "said on both", do: func(c *Case) { c.Nodes[1].Netdev("eth2").Addrs = []string{"192.168.200.1/24"} },
 			want: "n1 mlx5_0/1 fail: 192.168.200.1 is also on n2 mlx5_0/1, want an address of its own: both answer for it, so connections reach now one and now the other"},
+		{name: "weft.yaml tells whose it is", do: func(c *Case) { addresses(c); c.Nodes[1].Netdev("eth2").Addrs = []string{"192.168.200.1/24"} },
+			want: "n2 mlx5_0/1 fail: 192.168.200.1 is also on n1 mlx5_0/1, want an address of its own: both answer for it, so connections reach now one and now the other",
+			fix:  "sudo ip addr add 192.168.200.2/24 dev eth2", not: "n1 mlx5_0/1 fail"},
+		{name: "another address than in weft.yaml", do: func(c *Case) { addresses(c); c.Nodes[1].Netdev("eth2").Addrs = []string{"10.20.0.2/24"} },
+			want: "n2 mlx5_0/1 fail: 10.20.0.2/24, want 192.168.200.2/24: weft.yaml gives this port another address, and its peers look for it there",
+			fix:  "sudo ip addr del 10.20.0.2/24 dev eth2\nsudo ip addr add 192.168.200.2/24 dev eth2", not: "n1 mlx5_0/1 fail"},
+		{name: "two addresses, one of them weft.yaml's", do: func(c *Case) {
+			addresses(c)
+			c.Nodes[1].Netdev("eth2").Addrs = []string{"10.20.0.2/24", "192.168.200.2/24"}
+		}, want: "n2 mlx5_0/1 pass: 10.20.0.0/24"},
+		{name: "weft.yaml's address is on a bond over it", do: func(c *Case) {
+			addresses(c)
+			n := c.Nodes[1]
+			n.Netdevs = append(n.Netdevs, &fact.Netdev{Name: "bond0", Kind: "bond", Addrs: n.Netdev("eth2").Addrs})
+			n.Netdev("eth2").Addrs, n.Netdev("eth2").Master = nil, "bond0"
+		}, want: "n1 mlx5_0/1 pass: 192.168.200.0/24", not: "n2"},
 		{name: "no address", do: func(c *Case) { c.Nodes[0].Netdev("eth2").Addrs, c.Nodes[1].Netdev("eth2").Addrs = nil, nil },
 			want: "cluster skip: no RoCE port has an address"},
 		{name: "no RoCE", do: func(c *Case) { *c = *goodIB() }, want: "cluster skip: no RoCE port has an address"},
