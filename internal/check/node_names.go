@@ -11,14 +11,14 @@ var nodeNames = Check{
 	ID:    "node.names",
 	Title: "Node names resolve to data-plane addresses, alike everywhere",
 	Judge: func(c *Case) (out []Finding) {
-		owned, usual := namesOwned(c), namesUsual(c)
-		for _, n := range c.Up() {
-			if len(n.Peers) > 0 {
-				out = append(out, judgeNames(n, owned, usual))
-			}
-		}
-		if len(out) == 0 {
+		nodes := c.Up()
+		nodes = slices.DeleteFunc(nodes, func(n *fact.Node) bool { return len(n.Peers) == 0 })
+		if len(nodes) == 0 {
 			return skip("no node was asked for another's name")
+		}
+		owned, usual := namesOwned(c), namesUsual(c)
+		for _, n := range nodes {
+			out = append(out, judgeNames(n, owned, usual))
 		}
 		return out
 	},
