@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,14 +15,14 @@ var nodeFirewall = Check{
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
 		for _, p := range c.Data(n) {
 			if p.Netdev != "" {
-				out = append(out, judgeFirewall(n, p))
+				out = append(out, judgeFirewall(c, n, p))
 			}
 		}
 		return out
 	},
 }
 
-func judgeFirewall(n *fact.Node, p *fact.Port) Finding {
+func judgeFirewall(c *Case, n *fact.Node, p *fact.Port) Finding {
 	fw := n.Settings.Firewall
 	f := Finding{Subject: on(n, p), Got: fw.Kind}
 	verdicts := map[string][]string{} // verdict → ports
@@ -35,11 +36,11 @@ func judgeFirewall(n *fact.Node, p *fact.Port) Finding {
 	switch {
 	case fw.Kind == "":
 		f.Status, f.Why = Unknown, "the firewall's rules were not read"
-		f.Fix = []string{"sudo weft check   # rules are for root only"}
+		f.Fix = []string{asRoot(c, n)}
 	case len(blocked) > 0:
 		f.Status, f.Got, f.Want = Fail, fw.Kind+" blocks "+strings.Join(blocked, ", ")+" on "+p.Netdev, "all allowed on "+p.Netdev
 		f.Why = "Ray, NCCL's connections or RoCE cannot reach this node, so jobs hang while they start"
-		f.Fix = firewallFix(fw.Kind, p.Netdev)
+		f.Fix = firewallFix(fw, p.Netdev)
 		// A card makes and takes RoCE packets by itself; only software RoCE passes
 		// the kernel's UDP stack and with it the firewall.
 		if !p.Soft() && !slices.ContainsFunc(blocked, func(port string) bool { return port != "4791/udp" }) {
@@ -48,24 +49,31 @@ func judgeFirewall(n *fact.Node, p *fact.Port) Finding {
 		}
 	case len(verdicts["unknown"]) > 0:
 		f.Status, f.Why = Unknown, "the rules do not tell whether "+strings.Join(verdicts["unknown"], ", ")+" may reach "+p.Netdev
-		f.Fix = firewallFix(fw.Kind, p.Netdev)
+		f.Fix = firewallFix(fw, p.Netdev)
 	case fw.Kind != "none" && len(verdicts) == 0 && (d == nil || d.Zone != "trusted"):
 		f.Status, f.Why = Unknown, "no verdict was reached for "+p.Netdev
-		f.Fix = firewallFix(fw.Kind, p.Netdev)
+		f.Fix = firewallFix(fw, p.Netdev)
 	}
 	return f
 }
 
 // firewallFix trusts one interface and opens nothing else.
-func firewallFix(kind, netdev string) []string {
-	switch kind {
+func firewallFix(fw fact.Firewall, netdev string) []string {
+	switch fw.Kind {
 	case "firewalld":
 		return []string{"sudo firewall-cmd --permanent --zone=trusted --change-interface=" + netdev, "sudo firewall-cmd --reload"}
 	case "ufw":
 		return []string{"sudo ufw allow in on " + netdev}
 	}
-	return []string{
-		"sudo nft list chains   # find the chain with hook input, here: inet filter input",
-		`sudo nft insert rule inet filter input iifname "` + netdev + `" accept   # and into /etc/nftables.conf for good`,
+	var fix, chains []string
+	for _, fp := range fw.Ports {
+		if fp.Netdev == netdev && fp.Chain != "" && !slices.Contains(chains, fp.Chain) {
+			chains = append(chains, fp.Chain)
+			fix = append(fix, fmt.Sprintf("sudo nft insert rule %s iifname %q accept   # and into /etc/nftables.conf for good", fp.Chain, netdev))
+		}
 	}
+	if len(fix) == 0 {
+		fix = []string{"sudo nft list ruleset   # find what drops packets of " + netdev}
+	}
+	return fix
 }

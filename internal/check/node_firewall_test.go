@@ -10,7 +10,11 @@ func TestNodeFirewall(t *testing.T) {
 	set := func(c *Case, kind string, ports ...string) {
 		fw := fact.Firewall{Kind: kind}
 		for i := 0; i < len(ports); i += 2 {
-			fw.Ports = append(fw.Ports, fact.FirewallPort{Netdev: "eth2", Port: ports[i], Verdict: ports[i+1]})
+			p := fact.FirewallPort{Netdev: "eth2", Port: ports[i], Verdict: ports[i+1]}
+			if kind == "nftables" && p.Verdict != "allowed" {
+				p.Chain = "inet f in"
+			}
+			fw.Ports = append(fw.Ports, p)
 		}
 		c.Nodes[1].Settings.Firewall = fw
 	}
@@ -21,7 +25,7 @@ func TestNodeFirewall(t *testing.T) {
 			want: "n2 mlx5_0/1 fail: firewalld blocks 4791/udp, 6379/tcp on eth2" + hangs},
 		{name: "ufw blocks one", do: func(c *Case) { set(c, "ufw", "4791/udp", "allowed", "32768-60999/tcp", "blocked") }, fix: "sudo ufw allow in on eth2",
 			want: "n2 mlx5_0/1 fail: ufw blocks 32768-60999/tcp on eth2" + hangs},
-		{name: "nftables blocks", do: func(c *Case) { set(c, "nftables", "6379/tcp", "blocked") }, fix: `iifname "eth2" accept`,
+		{name: "nftables blocks", do: func(c *Case) { set(c, "nftables", "6379/tcp", "blocked") }, fix: `sudo nft insert rule inet f in iifname "eth2" accept`,
 			want: "n2 mlx5_0/1 fail: nftables blocks 6379/tcp on eth2" + hangs},
 		{name: "a card's RoCE does not pass the firewall", do: func(c *Case) { set(c, "ufw", "4791/udp", "blocked", "6379/tcp", "allowed") },
 			want: "n2 mlx5_0/1 warn: ufw blocks 4791/udp on eth2, want all allowed on eth2: the card's own RoCE packets do not pass the firewall, so this does not hurt yet; software RoCE would stand still"},

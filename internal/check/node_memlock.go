@@ -46,7 +46,7 @@ func judgeLogin(n *fact.Node) Finding {
 	case n.Host.User == "root":
 		// The kernel asks for CAP_IPC_LOCK before it looks at the limit: ib_umem_get in
 		// drivers/infiniband/core/umem.c.
-		f.Status, f.Got, f.Want = Warn, memlockText(limit)+" in root's logins", "unlimited"
+		f.Status, f.Got, f.Want = Warn, memlockText(limit)+" in root's login", "unlimited"
 		f.Why = "root itself is exempt (CAP_IPC_LOCK); where users and containers have the same limit, ibv_reg_mr says \"Cannot allocate memory\""
 		f.Fix = []string{lines, again}
 	default:

@@ -26,7 +26,7 @@ func TestNodeMemlock(t *testing.T) {
 		{name: "64 KiB", do: func(c *Case) { login(c, small, small); c.Nodes[1].Host.User = "ai" }, fix: "'* hard memlock unlimited' 'root soft memlock unlimited'",
 			want: "n2 fail: 64 KiB in logins, want unlimited" + reg},
 		{name: "root is exempt, others are not", do: func(c *Case) { login(c, small, small) }, fix: "'root hard memlock unlimited'",
-			want: `n2 warn: 64 KiB in root's logins, want unlimited: root itself is exempt (CAP_IPC_LOCK); where users and containers have the same limit, ibv_reg_mr says "Cannot allocate memory"`},
+			want: `n2 warn: 64 KiB in root's login, want unlimited: root itself is exempt (CAP_IPC_LOCK); where users and containers have the same limit, ibv_reg_mr says "Cannot allocate memory"`},
 		{name: "the wish is not in effect", do: func(c *Case) { login(c, small, fact.Unlimited); c.Nodes[1].Host.User = "ai" }, fix: "ssh -O exit n2",
 			want: "n2 fail: 64 KiB in logins, although limits.d says unlimited, want unlimited: the wish is not in effect in this login, so RDMA programs cannot register memory"},
 		{name: "just enough, yet less than the memory", do: func(c *Case) { login(c, memlockEnough, 0) }, want: "n2 warn: 32 GiB, want unlimited" + room},

@@ -26,7 +26,7 @@ func judgeRead(c *Case, n *fact.Node) Finding {
 	f := Finding{Subject: node(n)}
 	if n.Down != "" {
 		// What went wrong, and on the next line the command that helps.
-		what, next, _ := strings.Cut(n.Down, "\n")
+		what, next, _ := strings.Cut(strings.TrimPrefix(n.Down, n.Name+": "), "\n")
 		f.Status, f.Got, f.Want = Fail, what, "an answer"
 		f.Why = "nothing is known of this node, so no other check speaks of it"
 		if f.Fix = []string{next}; next == "" {
@@ -50,9 +50,15 @@ func judgeRead(c *Case, n *fact.Node) Finding {
 	case len(barred) > 0:
 		f.Status, f.Got = Warn, "root only: "+fewWords(barred)
 		f.Why = "the checks that need it cannot answer unless weft is root on the node"
-		if f.Fix = []string{"sudo weft check   # on this machine"}; len(c.Want.Nodes) > 0 {
-			f.Fix = []string{"ssh: root@" + n.Name + "   # in weft.yaml; or let the user run sudo -n there"}
-		}
+		f.Fix = []string{asRoot(c, n)}
 	}
 	return f
+}
+
+// asRoot says how weft becomes root where it looks.
+func asRoot(c *Case, n *fact.Node) string {
+	if len(c.Want.Nodes) > 0 {
+		return "ssh: root@" + n.Name + "   # in weft.yaml; or let the user run sudo -n there"
+	}
+	return "sudo weft check   # on this machine"
 }

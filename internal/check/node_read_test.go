@@ -18,7 +18,7 @@ func TestNodeRead(t *testing.T) {
 		{name: "down, and ssh said what helps", do: func(c *Case) {
 			c.Nodes[1] = &fact.Node{Name: "n2", Down: "n2: no key was accepted\nssh-copy-id ai@10.0.0.2"}
 		}, fix: "ssh-copy-id ai@10.0.0.2",
-			want: "n2 fail: n2: no key was accepted, want an answer: nothing is known of this node, so no other check speaks of it"},
+			want: "n2 fail: no key was accepted, want an answer: nothing is known of this node, so no other check speaks of it"},
 		{name: "many gaps for one reason are few words", fix: "sudo weft check",
 			do: func(c *Case) {
 				gaps(c, fact.Gap{Path: "$ dmesg", Why: "needs root, and sudo -n was refused"}, fact.Gap{Path: "$ sudo -n lspci -vvv", Why: "Permission denied"},

@@ -17,8 +17,8 @@ var portErrors = Check{
 		for _, p := range c.Data(n) {
 			f := Finding{Subject: on(n, p)}
 			switch {
-			case p.Soft() || len(p.Counters) > 0 && !countsErrors(p):
-				continue // rxe and siw count none of these, irdma only its own
+			case (p.Soft() || len(p.Counters) > 0) && !countsErrors(p):
+				continue // of these rxe counts link_downed, siw nothing, irdma only its own
 			case len(p.Counters) == 0:
 				f.Status, f.Why = Unknown, "the counters of the port were not read"
 			default:
@@ -45,7 +45,7 @@ func judgePortErrors(f *Finding, p *fact.Port, before map[string]uint64, since t
 		case seen && now >= then && k.exceeded(now-then, since):
 			grown = append(grown, fmt.Sprintf("%s +%d", k.Name, now-then))
 			wire = wire || k.Wire
-		case k.Full > 0 && now >= k.Full:
+		case k.Full > 0 && now >= k.Full && !p.Soft(): // rxe counts in 64 bits
 			full = append(full, fmt.Sprintf("%s %d", k.Name, now))
 		case !seen && k.Much > 0 && now > k.Much:
 			much = append(much, fmt.Sprintf("%s %d", k.Name, now))

@@ -40,6 +40,14 @@ func TestPortErrors(t *testing.T) {
 		{name: "unread", do: func(c *Case) { c.Nodes[1].Ports[0].Counters = nil }, want: "n2 mlx5_0/1 unknown: the counters of the port were not read"},
 		{name: "irdma counts other things", do: func(c *Case) { c.Nodes[1].Ports[0].Counters = map[string]uint64{"ip4InOctets": 5} },
 			want: "n1 mlx5_0/1 pass: few errors since the driver was loaded", not: "n2"},
+		{name: "Soft-RoCE counts how often its link went down", do: func(c *Case) {
+			later(time.Minute, "link_downed", 254, 255)(c)
+			c.Nodes[1].Ports[0].Driver = "rxe"
+		}, want: "n2 mlx5_0/1 fail: link_downed +1 in 1 min, want no growth: " + wire},
+		{name: "in a counter that is never full", do: func(c *Case) {
+			later(time.Minute, "link_downed", 300, 300)(c)
+			c.Nodes[1].Ports[0].Driver = "rxe"
+		}, want: "n2 mlx5_0/1 pass: no growth"},
 		{name: "software counts nothing", do: func(c *Case) {
 			for _, n := range c.Nodes {
 				n.Ports = []*fact.Port{{Name: "rxe0/1", Num: 1, Driver: "rxe", State: "ACTIVE"}}

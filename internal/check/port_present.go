@@ -45,7 +45,7 @@ func judgePresent(n *fact.Node, named []spec.DataPort, seen map[cardKind]bool) (
 		if n.Port(dp.Port) == nil {
 			out = append(out, Finding{Subject: Subject{n.Name, dp.Port}, Status: Fail, Got: "no such RDMA port", Want: dp.Port,
 				Why: "weft.yaml counts on this port, and the node has " + portNames(n),
-				Fix: []string{"rdma link show", "name the right port in weft.yaml, or look for the card: lspci -d ::02xx"}})
+				Fix: absentFix(dp)})
 		}
 	}
 	hasPort := map[string]bool{}
@@ -69,6 +69,17 @@ func judgePresent(n *fact.Node, named []spec.DataPort, seen map[cardKind]bool) (
 		out = append(out, Finding{Subject: node(n)})
 	}
 	return out, cards
+}
+
+// absentFix knows the names that people give to software devices.
+func absentFix(dp spec.DataPort) []string {
+	device, _, _ := strings.Cut(dp.Port, "/")
+	for _, kind := range []string{"rxe", "siw"} {
+		if strings.HasPrefix(device, kind) && dp.Netdev != "" {
+			return []string{fmt.Sprintf("sudo rdma link add %s type %s netdev %s   # until the next boot", device, kind, dp.Netdev)}
+		}
+	}
+	return []string{"rdma link show", "name the right port in weft.yaml, or look for the card: lspci -d ::02xx"}
 }
 
 func lostCard(n *fact.Node, d *fact.PCI, must bool) Finding {

@@ -41,6 +41,10 @@ func TestPortPresent(t *testing.T) {
 		{name: "weft.yaml names a port that is not there", do: func(c *Case) {
 			c.Want.Nodes = []spec.Node{{Name: "n2", Data: []spec.DataPort{{Port: "mlx5_0/1"}, {Port: "mlx5_9/1"}}}}
 		}, want: "n2 mlx5_9/1 fail: no such RDMA port, want mlx5_9/1: weft.yaml counts on this port, and the node has mlx5_0/1, mlx5_1/1", fix: "rdma link show"},
+		{name: "a software port is gone", do: func(c *Case) {
+			c.Want.Nodes = []spec.Node{{Name: "n2", Data: []spec.DataPort{{Port: "rxe0/1", Netdev: "eth2"}}}}
+		}, want: "n2 rxe0/1 fail: no such RDMA port, want rxe0/1: weft.yaml counts on this port, and the node has mlx5_0/1, mlx5_1/1",
+			fix: "sudo rdma link add rxe0 type rxe netdev eth2"},
 		{name: "a card fell off the bus of one of three", do: func(c *Case) {
 			n := goodNode(3)
 			n.PCI, n.Ports = n.PCI[:4], nil

@@ -38,6 +38,9 @@ func judgeUp(n *fact.Node, p *fact.Port, master bool) Finding {
 		f.Status, f.Got, f.Want = Fail, downWords(p), "ACTIVE"
 		f.Why = "nothing is at the other end of the cable, or the port is switched off"
 		f.Fix = downFix(p)
+		if p.Soft() {
+			f.Why, f.Fix = softDown(p)
+		}
 	}
 	return f
 }
@@ -70,15 +73,23 @@ func downWords(p *fact.Port) string {
 	return p.State + ", " + p.Phys
 }
 
+// softDown is the why and the fix of a software port, which says of its netdev
+// what cards do not: Polling is switched on and without a carrier, Disabled is
+// switched off (rxe_query_port in drivers/infiniband/sw/rxe/rxe_verbs.c).
+func softDown(p *fact.Port) (string, []string) {
+	if p.Phys == "Polling" {
+		return p.Netdev + " is switched on, but has no link",
+			[]string{"ethtool " + p.Netdev + " | grep 'Link detected'", "reseat the cable at both ends; look at the switch port"}
+	}
+	return p.Netdev + " is switched off", []string{"sudo ip link set dev " + p.Netdev + " up", "rdma link show"}
+}
+
 func downFix(p *fact.Port) []string {
 	var fix []string
 	if p.Netdev != "" {
 		fix = append(fix, "sudo ip link set dev "+p.Netdev+" up")
 	}
-	switch {
-	case p.Soft():
-		return append(fix, "rdma link show")
-	case p.IB() && p.Phys == "Disabled":
+	if p.IB() && p.Phys == "Disabled" {
 		fix = append(fix, fmt.Sprintf("sudo ibportstate -C %s -P %d -D 0 %d enable", p.Device, p.Num, p.Num))
 	}
 	return append(fix, "reseat the cable at both ends, then try another cable and the other port of the card")

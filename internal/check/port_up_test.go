@@ -37,7 +37,10 @@ func TestPortUp(t *testing.T) {
 		}, want: "n2 mlx5_0/1 fail: INIT, want ACTIVE: the link is there, but no fabric manager has set it up, so nothing routes", fix: "sudo dnf install opa-fm"},
 		{name: "software RDMA on a downed netdev", do: func(c *Case) {
 			c.Nodes[1].Ports[0] = &fact.Port{Name: "mlx5_0/1", Num: 1, Driver: "rxe", Netdev: "eth2", State: "DOWN", Phys: "Disabled"}
-		}, want: "n2 mlx5_0/1 fail: DOWN, Disabled, want ACTIVE: nothing is at the other end of the cable, or the port is switched off", fix: "rdma link show"},
+		}, want: "n2 mlx5_0/1 fail: DOWN, Disabled, want ACTIVE: eth2 is switched off", fix: "sudo ip link set dev eth2 up"},
+		{name: "software RDMA on a netdev without a link", do: func(c *Case) {
+			c.Nodes[1].Ports[0] = &fact.Port{Name: "mlx5_0/1", Num: 1, Driver: "rxe", Netdev: "eth2", State: "DOWN", Phys: "Polling"}
+		}, want: "n2 mlx5_0/1 fail: DOWN, Polling, want ACTIVE: eth2 is switched on, but has no link", fix: "ethtool eth2 | grep 'Link detected'"},
 		{name: "nothing in use", do: func(c *Case) {
 			for _, n := range c.Nodes {
 				n.Ports = nil

@@ -428,8 +428,9 @@ type Firewall struct {
 // FirewallPort is the verdict for one interface and one port.
 type FirewallPort struct {
 	Netdev  string `json:"netdev"`
-	Port    string `json:"port"`    // "4791/udp"
-	Verdict string `json:"verdict"` // "allowed", "blocked", "unknown"
+	Port    string `json:"port"`            // "4791/udp"
+	Verdict string `json:"verdict"`         // "allowed", "blocked", "unknown"
+	Chain   string `json:"chain,omitempty"` // the chain of nftables that blocks, or may: "inet filter input"
 }
 
 // Route is one route of the main table.

@@ -61,7 +61,8 @@ func readFirewall(d *dump.Node, n *fact.Node) {
 			}
 			q := port.query
 			q.Interface = p.Netdev
-			f.Ports = append(f.Ports, fact.FirewallPort{Netdev: p.Netdev, Port: port.name, Verdict: string(ask(q).Verdict)})
+			a := ask(q)
+			f.Ports = append(f.Ports, fact.FirewallPort{Netdev: p.Netdev, Port: port.name, Verdict: string(a.Verdict), Chain: a.Chain()})
 		}
 	}
 }

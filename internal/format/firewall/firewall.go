@@ -37,6 +37,19 @@ type Answer struct {
 	Why     string
 }
 
+// Chain returns the chain of nftables that the answer is about, as nft takes it:
+// "inet filter input"; "" when it is about none.
+func (a Answer) Chain() string {
+	chain, ok := strings.CutPrefix(a.Why, chainWord)
+	chain, _, _ = strings.Cut(chain, ": ")
+	if !ok {
+		return ""
+	}
+	return chain
+}
+
+const chainWord = "chain "
+
 // A tri is the outcome of a condition: no, maybe, yes.
 type tri int
 

@@ -397,3 +397,16 @@ func FuzzParseFirewalld(f *testing.F) {
 		consistent(t, fw.Inbound)
 	})
 }
+
+func TestAnswerNamesItsChain(t *testing.T) {
+	for _, x := range []struct{ why, want string }{
+		{"chain inet f in: rule with handle 3", "inet f in"},
+		{"chain ip filter INPUT: policy drop", "ip filter INPUT"},
+		{"the ruleset could not be read", ""},
+		{"", ""},
+	} {
+		if got := (Answer{Blocked, x.why}).Chain(); got != x.want {
+			t.Errorf("%q: got %q, want %q", x.why, got, x.want)
+		}
+	}
+}

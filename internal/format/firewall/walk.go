@@ -24,7 +24,7 @@ func (w *walker) base(c *Chain) Answer {
 		may &^= leave
 		if c.Policy == "drop" {
 			may |= drop
-			w.drops = append(w.drops, fmt.Sprintf("chain %s %s %s: policy drop", c.Family, c.Table, c.Name))
+			w.drops = append(w.drops, fmt.Sprintf(chainWord+"%s %s %s: policy drop", c.Family, c.Table, c.Name))
 		} else {
 			may |= accept
 		}
@@ -58,7 +58,7 @@ func (w *walker) chain(c *Chain) fate {
 	for i := range c.Rules {
 		does := w.rule(c, &c.Rules[i])
 		if does&drop != 0 {
-			w.drops = append(w.drops, fmt.Sprintf("chain %s %s %s: rule with handle %d", c.Family, c.Table, c.Name, c.Rules[i].Handle))
+			w.drops = append(w.drops, fmt.Sprintf(chainWord+"%s %s %s: rule with handle %d", c.Family, c.Table, c.Name, c.Rules[i].Handle))
 		}
 		may |= does &^ next
 		if does&next == 0 {
