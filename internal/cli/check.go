@@ -93,7 +93,7 @@ func nextAfter(l *look, findings []check.Finding) string {
 		case check.Fail, check.Warn:
 			return "weft explain " + f.Check
 		case check.Unknown:
-			if strings.Contains(f.Why, "root") && from == "" {
+			if strings.Contains(f.Why, "root") && l.source == "this machine" {
 				return "sudo weft check"
 			}
 			return "weft explain " + f.Check

@@ -53,7 +53,14 @@ give to ssh; spark[1-2] is two hosts; local is this machine.`,
 			if err := writeNew(file, text); err != nil {
 				return fail("", "%v", err)
 			}
-			fmt.Fprintf(a.err, "weft: wrote %s: %d nodes\n      next:\n          weft check\n", file, len(kase.Nodes))
+			next := "weft check"
+			if file != "weft.yaml" {
+				next += " -c " + shellWord(file)
+			}
+			if a.sshConfig != "" {
+				next += " --ssh-config " + shellWord(a.sshConfig)
+			}
+			fmt.Fprintf(a.err, "weft: wrote %s: %d nodes\n      next:\n          %s\n", file, len(kase.Nodes), next)
 			return nil
 		},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/exec"
 	"weft/internal/fact"
 	"weft/internal/report"
 )
@@ -57,6 +58,11 @@ from sysfs alone. --json writes the facts themselves.`,
 			}
 			if err := view(a.out, &l.kase.Cluster); err != nil {
 				return err
+			}
+			for _, n := range l.kase.Nodes {
+				if what, _, _ := strings.Cut(n.Down, "\n"); what != "" && args[0] != "nodes" { // which has a column for it
+					fmt.Fprintln(a.err, "weft: "+exec.Sanitise(what))
+				}
 			}
 			for _, n := range l.notes {
 				fmt.Fprintln(a.err, "weft: "+n)

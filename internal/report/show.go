@@ -21,16 +21,17 @@ func Nodes(w io.Writer, c *fact.Cluster) error {
 				up++
 			}
 		}
-		note := ""
+		note, ports := "", fmt.Sprintf("%d of %d up", up, len(n.Ports))
 		if n.Down != "" {
-			note, _, _ = strings.Cut(n.Down, "\n")
+			ports = ""
+			note, _, _ = strings.Cut(strings.TrimPrefix(n.Down, n.Name+": "), "\n")
 		}
 		memory := ""
 		if m, ok := n.Host.Memory.Get(); ok {
 			memory = m.String()
 		}
 		rows = append(rows, []string{n.Name, dash(machine(n)), dash(n.Host.OS), dash(n.Host.Kernel), dash(memory),
-			fmt.Sprintf("%d of %d up", up, len(n.Ports)), dash(gpuList(n)), note})
+			dash(ports), dash(gpuList(n)), note})
 	}
 	return Table(w, rows)
 }
