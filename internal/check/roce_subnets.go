@@ -88,7 +88,7 @@ func (s *subnetTable) judge(c *Case, pa topo.PortAt) (f Finding, ok bool) {
 	if wish := c.wish(pa.Node, pa.Port).Address; wish != "" && netdevWith(pa.Node, c.wishAddr(pa.Node, pa.Port)) == nil {
 		f.Status, f.Got, f.Want = Fail, addrs[0].String(), wish
 		f.Why = "weft.yaml gives this port another address, and its peers look for it there"
-		f.Fix = readdress(addrs[0], wish, pa.Port)
+		f.Fix = append(readdress(addrs[0], wish, pa.Port), "or write "+f.Got+" into weft.yaml")
 	}
 	return f, true
 }
@@ -97,7 +97,7 @@ func (s *subnetTable) judge(c *Case, pa topo.PortAt) (f Finding, ok bool) {
 func readdress(a netip.Prefix, wish string, p *fact.Port) []string {
 	return []string{
 		fmt.Sprintf("sudo ip addr del %v dev %s", a, p.Netdev),
-		fmt.Sprintf("sudo ip addr add %s dev %s   # or write the other address into weft.yaml", wish, p.Netdev),
+		fmt.Sprintf("sudo ip addr add %s dev %s", wish, p.Netdev),
 	}
 }
 
