@@ -55,6 +55,9 @@ func judgeNames(n *fact.Node, owned map[string]map[string]bool, usual map[string
 	for i, peers := range wrong {
 		if len(peers) > 0 {
 			f := namesWrong[i]
+			if i == namesUnread {
+				data = nil // nothing is known to be wrong: only look again
+			}
 			f.Subject, f.Got, f.Fix = node(n), f.Got+nodeset.Fold(peers), namesFix(peers, data)
 			return f
 		}

@@ -43,7 +43,7 @@ func TestNodeNames(t *testing.T) {
 			want: "n1 warn: resolve to the management network: n2: whatever is started by name keeps its traffic off the data plane"},
 		{name: "no data address, any of its own will do", do: func(c *Case) { c.Nodes[0].Peers[0].Addr = ""; says(c, 0, "10.0.0.2") }, want: "n1 pass"},
 		{name: "unread", do: func(c *Case) { c.Nodes[0].Peers[0].Resolves, c.Nodes[0].Peers[0].ResolvesRead = nil, false },
-			want: "n1 unknown: not looked up: n2: name lookups were not read"},
+			want: "n1 unknown: not looked up: n2: name lookups were not read", fix: "getent hosts n2"},
 		{name: "one node", do: func(c *Case) { c.Nodes = c.Nodes[:1]; c.Nodes[0].Peers = nil }, want: "cluster skip: no node was asked for another's name"},
 	})
 }

@@ -48,7 +48,7 @@ func judgeRate(c *Case, pa topo.PortAt, peers peerRates) Finding {
 	case rate >= can:
 	case peers.limit(pa) == rate:
 		f.Got += ", all that the other end can do"
-	case c.Want.Data.Switch == "none":
+	case c.Want.Data.Switch == "none" && peers.limit(pa) > rate:
 		f.Status, f.Want = Fail, can.String()
 		f.Why = "both cards can do more, so the cable holds them back"
 		f.Fix = []string{"replace the cable with one made for " + can.String()}

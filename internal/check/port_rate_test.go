@@ -29,6 +29,12 @@ func TestPortRate(t *testing.T) {
 			rate(c, 0, 100)
 			rate(c, 1, 100)
 		}, want: "n1 mlx5_0/1 fail: 100 Gb/s, want 200 Gb/s: both cards can do more, so the cable holds them back", fix: "made for 200 Gb/s"},
+		{name: "a direct cable to a card that does not tell", do: func(c *Case) {
+			c.Want.Data.Switch = "none"
+			rate(c, 0, 100)
+			rate(c, 1, 100)
+			can(c, 1, 0)
+		}, want: "n1 mlx5_0/1 warn: 100 Gb/s, want 200 Gb/s: the card can do more: the cable, the switch port or the other end is made for less", not: "fail"},
 		{name: "a Spark beside a slower workstation", do: func(c *Case) {
 			c.Want.Data.Switch = "none"
 			c.Nodes[1].Ports[0].Board = "MT_0000000011"

@@ -47,6 +47,9 @@ func judgeMixed(r topo.Rail) Finding {
 		f.Status, f.Got, f.Want = Fail, r.Name+": "+p, "one protocol"
 		f.Why = "iWARP and RoCE cannot talk to each other at all, so these nodes share TCP only"
 		f.Fix = []string{"put every Intel card into RoCE v2 (weft explain roce.irdma), or use matching cards"}
+		if vendors == 1 && v == "software" {
+			f.Fix = []string{"make the software devices alike: rdma link delete DEVICE, then rdma link add DEVICE type rxe netdev NETDEV"}
+		}
 	case strings.Contains(v, "unknown"):
 		f.Status, f.Why = Unknown, "the driver of a port on "+r.Name+" was not read"
 	case vendors > 1:

@@ -9,6 +9,11 @@ func TestRoCEMixed(t *testing.T) {
 		{name: "iWARP meets RoCE", do: func(c *Case) { iwarp(c, 0) },
 			want: "cluster fail: 192.168.200.0/24: iWARP on n1, RoCE on n2, want one protocol: iWARP and RoCE cannot talk to each other at all, so these nodes share TCP only",
 			fix:  "weft explain roce.irdma"},
+		{name: "siw meets rxe", do: func(c *Case) {
+			iwarp(c, 0)
+			c.Nodes[0].Ports[0].Driver, c.Nodes[1].Ports[0].Driver = "siw", "rxe"
+		}, want: "cluster fail: 192.168.200.0/24: iWARP on n1, RoCE on n2, want one protocol: iWARP and RoCE cannot talk to each other at all, so these nodes share TCP only",
+			fix: "rdma link add DEVICE type rxe"},
 		{name: "both in RoCE v2", do: func(c *Case) { c.Nodes[0].Ports[0].Driver = "irdma" },
 			want: "cluster warn: 192.168.200.0/24: Intel on n1, NVIDIA on n2" + vendors, fix: "weft prove"},
 		{name: "several of one kind", do: func(c *Case) { c.Nodes = append(c.Nodes, goodNode(3)); c.Nodes[0].Ports[0].Driver = "irdma" },

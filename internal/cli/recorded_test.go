@@ -2,11 +2,19 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weft/internal/check"
+	"weft/internal/demo"
+	"weft/internal/dump"
+	"weft/internal/format"
+	"weft/internal/spec"
 )
 
 // The rxe-pair dumps are recordings of two virtual machines that were up for this:
@@ -66,4 +74,88 @@ func TestRecordedRxePairShown(t *testing.T) {
 	if code, out, _ := weft(t, "diff", rxePair+".dump", rxePair+"-mtu1500.dump"); code != exitNo || !strings.Contains(out, "netdevs/enp0s4/mtu") || !strings.Contains(out, "9000 → 1500") {
 		t.Errorf("diff: exit %d\n%s", code, out)
 	}
+}
+
+// A node whose connection breaks half-way says nothing about what it had not told
+// yet: whatever fails then also fails when it has told all. The answers of each
+// node are cut after every step of the script that asks for them.
+func TestCutOffNodeIsNotBlamed(t *testing.T) {
+	text, err := os.ReadFile(rxePair + ".dump")
+	if err != nil {
+		t.Fatal(err)
+	}
+	yaml, err := os.ReadFile(rxePair + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("rxe-pair", func(t *testing.T) { cutOff(t, text, yaml) })
+	for _, c := range demo.All() {
+		t.Run(c.Name, func(t *testing.T) { cutOff(t, c.Dump(), c.Spec()) })
+	}
+}
+
+func cutOff(t *testing.T, text, yaml []byte) {
+	want, err := spec.Parse(yaml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := dump.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := func(d *dump.Dump) map[string]string {
+		list := map[string]string{}
+		for _, f := range check.Run(check.All, &check.Case{Cluster: format.Facts(d), Want: want}) {
+			if f.Status == check.Fail {
+				list[f.Check+" "+f.Subject.Node] = f.Got
+			}
+		}
+		return list
+	}
+	all := fails(whole)
+	for i, told := range whole.Nodes {
+		cut := dump.NewNode(told.Name)
+		cut.Text[format.DateKey] = told.Text[format.DateKey]
+		cut.Text["/weft/peers"] = told.Text["/weft/peers"]
+		cut.Gap[format.CutKey] = "cut short: connection cut off"
+		some := &dump.Dump{Nodes: slices.Clone(whole.Nodes)}
+		some.Nodes[i] = cut
+		for _, keys := range scriptSteps(told, format.For(want, told.Name)) {
+			for _, key := range keys {
+				if target, ok := told.Link[key]; ok {
+					cut.Link[key] = target
+				} else {
+					cut.Text[key] = told.Text[key]
+				}
+			}
+			for id, got := range fails(some) {
+				if _, ok := all[id]; !ok {
+					t.Errorf("%s cut off after %d answers, the last %q: %s fails: %s", told.Name, len(cut.Text)+len(cut.Link), keys[len(keys)-1], id, got)
+				}
+			}
+		}
+	}
+}
+
+// scriptSteps returns what a node told in the order of the script: its clock, all
+// links, all files, and each command.
+func scriptSteps(told *dump.Node, readers []format.Reader) [][]string {
+	files := []string{format.DateKey}
+	for key := range told.Text {
+		if strings.HasPrefix(key, "/") {
+			files = append(files, key)
+		}
+	}
+	steps := [][]string{{format.DateKey}, append(slices.Sorted(maps.Keys(told.Link)), format.DateKey), files}
+	for _, r := range readers {
+		for _, c := range r.Cmds {
+			before, after, _ := strings.Cut("$ "+c.Run, "{}")
+			for _, key := range slices.Sorted(maps.Keys(told.Text)) {
+				if strings.HasPrefix(key, before) && strings.HasSuffix(key, after) && (before == key || c.For != "") {
+					steps = append(steps, []string{key})
+				}
+			}
+		}
+	}
+	return steps
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"weft/internal/dump"
@@ -114,17 +115,28 @@ func byScript(ctx context.Context, run *exec.Runner, t exec.Target, readers []fo
 	}
 	settle(readers, d)
 	var failed *exec.Error
+	if errors.As(err, &failed) {
+		failed.Detail = unframed(failed.Detail, nonce)
+	}
 	switch {
 	case a.ended:
 		return d, nil
 	case errors.As(err, &failed) && !reached:
 		d.Gap[format.Reach] = failed.Error() + "\n" + failed.Next()
 	case err != nil:
-		d.Gap["$ sh"] = "cut short: " + err.Error()
+		d.Gap[format.CutKey] = "cut short: " + err.Error()
 	default:
-		d.Gap["$ sh"] = "cut short: the script ended early"
+		d.Gap[format.CutKey] = "cut short: the script ended early"
 	}
 	return d, err
+}
+
+// unframed takes the script's frames out of what was last said on standard error:
+// a node that falls silent has often said nothing else.
+func unframed(said, nonce string) string {
+	lines := strings.Split(said, "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" || strings.HasPrefix(l, nonce+" ") })
+	return strings.Join(lines, "\n")
 }
 
 // clockError is how well a node's clock should be known: half of what two clocks

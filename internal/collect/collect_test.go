@@ -222,3 +222,15 @@ func FuzzAnswers(f *testing.F) {
 		format.Node(d)
 	})
 }
+
+func TestFramesAreNotWhatANodeSaid(t *testing.T) {
+	for _, x := range []struct{ said, want string }{
+		{"N0NCE files", ""},
+		{"\nN0NCE files\nclient_loop: send disconnect: Broken pipe\n", "client_loop: send disconnect: Broken pipe"},
+		{"N0NCER is a word", "N0NCER is a word"},
+	} {
+		if got := unframed(x.said, "N0NCE"); got != x.want {
+			t.Errorf("%q: got %q, want %q", x.said, got, x.want)
+		}
+	}
+}

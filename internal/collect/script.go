@@ -31,12 +31,14 @@ frame clock; date +%%s.%%N
 func script(readers []format.Reader, nonce string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, prelude, cmdSeconds, nonce, nonce)
-	b.WriteString("frame files; {\n")
-	walk(&b, readers, "each", func(f format.File) bool { return !f.Link && !f.Binary && !f.Root })
-	b.WriteString(":; } | xargs -0 -r grep -aHZ ''\n")
+	// Links first: a device without the link to its driver would look as if it had none,
+	// should the connection break between the two.
 	b.WriteString("frame links; {\n")
 	walk(&b, readers, "links", func(f format.File) bool { return f.Link })
 	b.WriteString(":; } | xargs -0 -r sh -c 'find \"$@\" -maxdepth 0 -printf \"%p\\0%l\\n\"' find\n")
+	b.WriteString("frame files; {\n")
+	walk(&b, readers, "each", func(f format.File) bool { return !f.Link && !f.Binary && !f.Root })
+	b.WriteString(":; } | xargs -0 -r grep -aHZ ''\n")
 	b.WriteString("if [ $r = no ]; then frame root\n")
 	for _, f := range rootFiles(readers) {
 		for _, name := range f.Names {

@@ -14,6 +14,10 @@ var Readers = []Reader{hostReader, pciReader, rdmaReader, netReader, qosReader, 
 // DateKey holds the node's own time when it began to answer.
 const DateKey = "$ date +%s.%N"
 
+// CutKey is the gap of a node whose answers broke off: what it had not told by then
+// is not known, even where silence would be an answer.
+const CutKey = "$ sh"
+
 // ClockKey holds the times of the machine that asked, in seconds: before the
 // question and when the answer began.
 const ClockKey = "/weft/clock"

@@ -61,10 +61,10 @@ func readImages(d *dump.Node, n *fact.Node) {
 }
 
 // answered returns what a command printed. A command that ran and printed nothing
-// leaves no member and no gap: then the node must have answered at all.
+// leaves no member and no gap: then the node must have answered to the end.
 func answered(d *dump.Node, cmd string) (string, bool) {
 	text, ok := d.Cmd(cmd)
-	return text, ok || d.Gap["$ "+cmd] == "" && d.Text[DateKey] != ""
+	return text, ok || d.Gap["$ "+cmd] == "" && d.Text[DateKey] != "" && d.Gap[CutKey] == ""
 }
 
 // readEnv reads "FILE:NAME=VALUE" lines.
