@@ -20,6 +20,8 @@ func readGaps(n *fact.Node) (barred []string, broken map[string][]string) {
 		}
 		says := func(part string) bool { return strings.Contains(why, part) }
 		switch {
+		case g.Path == cutOff: // whatever its last words were
+			broken[g.Why] = append(broken[g.Why], what)
 		case what == "" || slices.ContainsFunc(readAbsent, says):
 		case slices.ContainsFunc(readBarred, says):
 			barred = append(barred, what)
@@ -29,6 +31,9 @@ func readGaps(n *fact.Node) (barred []string, broken map[string][]string) {
 	}
 	return barred, broken
 }
+
+// cutOff is the gap that collect leaves where a node's answers broke off.
+const cutOff = "$ sh"
 
 // What a reader says when a thing is not there or not offered, which is a fact and
 // not a gap: the texts of ENOENT, ENODEV, EOPNOTSUPP, EINVAL (a netdev that is down

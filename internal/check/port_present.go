@@ -105,7 +105,7 @@ func lostCard(n *fact.Node, d *fact.PCI, must bool) Finding {
 // are missing from the facts for that reason.
 func presentUnread(n *fact.Node) string {
 	for _, g := range n.Gaps {
-		if g.Path == "$ sh" && len(n.Ports) == 0 {
+		if g.Path == cutOff && len(n.Ports) == 0 {
 			return "the node was cut off, perhaps before it told of its RDMA devices"
 		}
 		if (g.Path == "/sys/class/infiniband" || g.Path == "/sys/bus/pci/devices") && !strings.Contains(g.Why, "no such file") {

@@ -103,21 +103,21 @@ func cutOff(t *testing.T, text, yaml []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails := func(d *dump.Dump) map[string]string {
+	judged := func(d *dump.Dump, with check.Status) map[string]string {
 		list := map[string]string{}
 		for _, f := range check.Run(check.All, &check.Case{Cluster: format.Facts(d), Want: want}) {
-			if f.Status == check.Fail {
+			if f.Status == with {
 				list[f.Check+" "+f.Subject.Node] = f.Got
 			}
 		}
 		return list
 	}
-	all := fails(whole)
+	all := judged(whole, check.Fail)
 	for i, told := range whole.Nodes {
 		cut := dump.NewNode(told.Name)
 		cut.Text[format.DateKey] = told.Text[format.DateKey]
 		cut.Text["/weft/peers"] = told.Text["/weft/peers"]
-		cut.Gap[format.CutKey] = "cut short: connection cut off"
+		cut.Gap[format.CutKey] = "cut short: connection cut off: cat: /sys/class/net/lo/speed: Invalid argument"
 		some := &dump.Dump{Nodes: slices.Clone(whole.Nodes)}
 		some.Nodes[i] = cut
 		for _, keys := range scriptSteps(told, format.For(want, told.Name)) {
@@ -128,7 +128,10 @@ func cutOff(t *testing.T, text, yaml []byte) {
 					cut.Text[key] = told.Text[key]
 				}
 			}
-			for id, got := range fails(some) {
+			if _, ok := judged(some, check.Unknown)["node.read "+told.Name]; !ok {
+				t.Errorf("%s cut off after %q: node.read does not say so", told.Name, keys[len(keys)-1])
+			}
+			for id, got := range judged(some, check.Fail) {
 				if _, ok := all[id]; !ok {
 					t.Errorf("%s cut off after %d answers, the last %q: %s fails: %s", told.Name, len(cut.Text)+len(cut.Link), keys[len(keys)-1], id, got)
 				}

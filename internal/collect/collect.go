@@ -131,11 +131,14 @@ func byScript(ctx context.Context, run *exec.Runner, t exec.Target, readers []fo
 	return d, err
 }
 
-// unframed takes the script's frames out of what was last said on standard error:
-// a node that falls silent has often said nothing else.
+// unframed takes the script's own words, frames and what grep could not read, out of
+// what was last said on standard error: a node that falls silent has often said
+// nothing else.
 func unframed(said, nonce string) string {
 	lines := strings.Split(said, "\n")
-	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" || strings.HasPrefix(l, nonce+" ") })
+	lines = slices.DeleteFunc(lines, func(l string) bool {
+		return l == "" || strings.HasPrefix(l, nonce+" ") || strings.HasPrefix(l, "grep: ")
+	})
 	return strings.Join(lines, "\n")
 }
 

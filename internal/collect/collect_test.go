@@ -226,6 +226,7 @@ func FuzzAnswers(f *testing.F) {
 func TestFramesAreNotWhatANodeSaid(t *testing.T) {
 	for _, x := range []struct{ said, want string }{
 		{"N0NCE files", ""},
+		{"N0NCE files\ngrep: /sys/class/net/lo/speed: Invalid argument\n", ""},
 		{"\nN0NCE files\nclient_loop: send disconnect: Broken pipe\n", "client_loop: send disconnect: Broken pipe"},
 		{"N0NCER is a word", "N0NCER is a word"},
 	} {
