@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"weft/internal/fact"
 )
@@ -29,42 +30,37 @@ func judgeAll(checks []Check, c *Case) [][][]Finding {
 	nodes := slices.SortedFunc(slices.Values(c.Up()), func(a, b *fact.Node) int { return strings.Compare(a.Name, b.Name) })
 	blocks := (len(nodes) + block - 1) / block
 	results := make([][][]Finding, len(checks))
-	var wg sync.WaitGroup
-	work := make(chan func())
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for f := range work {
-				f()
-			}
-		})
-	}
+	var whole []int // checks that look at the cluster as a whole
 	for i, ck := range checks {
-		if ck.Judge == nil {
+		if ck.Judge != nil {
+			whole = append(whole, i)
+		} else {
 			results[i] = make([][]Finding, blocks)
-			continue
 		}
-		work <- func() { results[i] = [][]Finding{stamp(ck.ID, ck.Judge(c))} }
 	}
-	for b := range blocks {
-		work <- func() {
-			here := nodes[b*block : min((b+1)*block, len(nodes))]
-			for k, n := range here {
-				for i, ck := range checks {
-					if ck.Each != nil {
-						old := results[i][b]
-						all := ck.Each(c, n, old)
-						stamp(ck.ID, all[len(old):])
-						if k == 0 { // nodes are mostly alike, so the others want as much room
-							all = slices.Grow(all, len(all)*(len(here)-1))
-						}
-						results[i][b] = all
-					}
+	each(len(whole)+blocks, func(k int) {
+		if k < len(whole) {
+			ck := checks[whole[k]]
+			results[whole[k]] = [][]Finding{stamp(ck.ID, ck.Judge(c))}
+			return
+		}
+		b := k - len(whole)
+		here := nodes[b*block : min((b+1)*block, len(nodes))]
+		for k, n := range here {
+			for i, ck := range checks {
+				if ck.Each == nil {
+					continue
 				}
+				old := results[i][b]
+				all := ck.Each(c, n, old)
+				stamp(ck.ID, all[len(old):])
+				if k == 0 { // nodes are mostly alike, so the others want as much room
+					all = slices.Grow(all, len(all)*(len(here)-1))
+				}
+				results[i][b] = all
 			}
 		}
-	}
-	close(work)
-	wg.Wait()
+	})
 	for i, ck := range checks {
 		if ck.Each != nil && !slices.ContainsFunc(results[i], func(fs []Finding) bool { return len(fs) > 0 }) {
 			results[i] = [][]Finding{stamp(ck.ID, skip(ck.None))}
@@ -75,45 +71,60 @@ func judgeAll(checks []Check, c *Case) [][][]Finding {
 
 // stamp writes the check's ID into its findings and sorts them by subject.
 func stamp(id string, fs []Finding) []Finding {
-	bySubject := func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Subject.Node, b.Subject.Node), strings.Compare(a.Subject.Part, b.Subject.Part))
-	}
-	if !slices.IsSortedFunc(fs, bySubject) {
-		slices.SortStableFunc(fs, bySubject)
-	}
+	sorted := true
 	for i := range fs {
 		fs[i].Check = id
+		sorted = sorted && (i == 0 || compare(&fs[i-1].Subject, &fs[i].Subject) <= 0)
+	}
+	if !sorted {
+		slices.SortStableFunc(fs, func(a, b Finding) int { return compare(&a.Subject, &b.Subject) })
 	}
 	return fs
+}
+
+func compare(a, b *Subject) int {
+	return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Part, b.Part))
 }
 
 // merge puts the answers of all checks in one order: worst first, then by check.
 // There are millions in a large cluster, so each is moved once, to where it belongs.
 func merge(results [][][]Finding) []Finding {
-	var count [Fail + 1]int
-	for _, runs := range results {
-		for _, fs := range runs {
-			for j := range fs {
-				count[fs[j].Status]++
-			}
+	runs := slices.Concat(results...)
+	next := make([][Fail + 1]int, len(runs)) // how many of each status, then where the next one goes
+	each(len(runs), func(i int) {
+		for j := range runs[i] {
+			next[i][runs[i][j].Status]++
 		}
-	}
-	var next [Fail + 1]int // where the next finding of each status goes
+	})
 	total := 0
 	for s := Fail; s >= Pass; s-- {
-		next[s], total = total, total+count[s]
-	}
-	all := make([]Finding, total)
-	for _, runs := range results {
-		for _, fs := range runs {
-			for j := range fs {
-				s := fs[j].Status
-				all[next[s]] = fs[j]
-				next[s]++
-			}
+		for i := range next {
+			next[i][s], total = total, total+next[i][s]
 		}
 	}
+	all := make([]Finding, total)
+	each(len(runs), func(i int) {
+		for j := range runs[i] {
+			at := &next[i][runs[i][j].Status]
+			all[*at] = runs[i][j]
+			*at++
+		}
+	})
 	return all
+}
+
+// each calls f for 0 to n-1 on every processor.
+func each(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // silence turns findings into skips where a check they come after failed for the

@@ -43,17 +43,29 @@ func Subnets(n *fact.Node, p *fact.Port) []netip.Prefix {
 // Rails groups ports into rails: RoCE and iWARP ports by their first subnet,
 // InfiniBand ports by the subnet prefix of their first GID.
 func Rails(ports []PortAt) []Rail {
+	type key struct { // compared for every port of a large cluster: no string is made
+		net netip.Prefix
+		ib  string
+	}
 	var rails []Rail
-	at := map[string]int{}
+	at := map[key]int{}
 	for _, pa := range ports {
-		name := railName(pa)
-		if name == "" {
+		var k key
+		if pa.Port.IB() {
+			k.ib = subnetPrefix(pa.Port)
+		} else if nets := Subnets(pa.Node, pa.Port); len(nets) > 0 {
+			k.net = nets[0]
+		} else {
 			continue
 		}
-		i, ok := at[name]
+		i, ok := at[k]
 		if !ok {
 			i = len(rails)
-			at[name] = i
+			at[k] = i
+			name := "InfiniBand " + k.ib
+			if k.ib == "" {
+				name = k.net.String()
+			}
 			rails = append(rails, Rail{Name: name})
 		}
 		rails[i].Ports = append(rails[i].Ports, pa)
@@ -62,16 +74,11 @@ func Rails(ports []PortAt) []Rail {
 	return rails
 }
 
-func railName(pa PortAt) string {
-	if pa.Port.IB() {
-		prefix := "fe80:0000:0000:0000"
-		if len(pa.Port.GIDs) > 0 && len(pa.Port.GIDs[0].GID) > 19 {
-			prefix = pa.Port.GIDs[0].GID[:19]
-		}
-		return "InfiniBand " + prefix
+// subnetPrefix is the first half of a port's first GID, fe80:: unless the subnet
+// manager gives another.
+func subnetPrefix(p *fact.Port) string {
+	if len(p.GIDs) > 0 && len(p.GIDs[0].GID) > 19 {
+		return p.GIDs[0].GID[:19]
 	}
-	if nets := Subnets(pa.Node, pa.Port); len(nets) > 0 {
-		return nets[0].String()
-	}
-	return ""
+	return "fe80:0000:0000:0000"
 }
