@@ -14,15 +14,15 @@ var roceSubnets = Check{
 	Title: "Every RoCE port has a subnet of its own on its node",
 	After: []string{"roce.gid"},
 	Judge: func(c *Case) (out []Finding) {
-		s := subnetTable{map[*fact.Netdev][]netip.Prefix{}, map[netip.Prefix]bool{}, map[netip.Addr][]topo.PortAt{}}
-		var ports []topo.PortAt
+		s := subnetTable{map[netip.Prefix]bool{}, make(map[netip.Addr][]topo.PortAt, len(c.DataPorts()))}
+		ports := make([]topo.PortAt, 0, len(c.DataPorts()))
 		for _, pa := range c.DataPorts() {
 			d := pa.Node.Netdev(pa.Port.Netdev)
 			if d == nil || !pa.Port.RoCE() && !pa.Port.IWARP() {
 				continue
 			}
 			ports = append(ports, pa)
-			for _, a := range s.of(d) {
+			for _, a := range d.Prefixes() {
 				s.used[a.Masked()] = true
 				s.owner[a.Addr()] = append(s.owner[a.Addr()], pa)
 			}
@@ -42,7 +42,6 @@ var roceSubnets = Check{
 
 // subnetTable is what the judgement of one port needs to know of all of them.
 type subnetTable struct {
-	addrs map[*fact.Netdev][]netip.Prefix // read once
 	used  map[netip.Prefix]bool
 	owner map[netip.Addr][]topo.PortAt
 }
@@ -50,7 +49,7 @@ type subnetTable struct {
 // judge has no opinion on a port without an address: roce.gid has.
 func (s *subnetTable) judge(c *Case, pa topo.PortAt) (f Finding, ok bool) {
 	f.Subject = on(pa.Node, pa.Port)
-	addrs := s.of(pa.Node.Netdev(pa.Port.Netdev))
+	addrs := pa.Node.Netdev(pa.Port.Netdev).Prefixes()
 	for _, a := range addrs {
 		for _, other := range s.owner[a.Addr()] {
 			// Where weft.yaml tells who is right, only the other is wrong.
@@ -70,7 +69,7 @@ func (s *subnetTable) judge(c *Case, pa topo.PortAt) (f Finding, ok bool) {
 		if d.Name == pa.Port.Netdev || d.Kind != "" && d.Kind != "bond" {
 			continue
 		}
-		for _, b := range s.of(d) {
+		for _, b := range d.Prefixes() {
 			for _, a := range addrs {
 				if a.Overlaps(b) {
 					f.Status, f.Got, f.Want = Fail, fmt.Sprintf("%v is also on %s", b.Masked(), d.Name), "a subnet of its own"
@@ -99,21 +98,6 @@ func readdress(a netip.Prefix, wish string, p *fact.Port) []string {
 		fmt.Sprintf("sudo ip addr del %v dev %s", a, p.Netdev),
 		fmt.Sprintf("sudo ip addr add %s dev %s", wish, p.Netdev),
 	}
-}
-
-// of returns the addresses of a netdev with their prefix, IPv6 link-local left
-// out: every interface has one.
-func (s *subnetTable) of(d *fact.Netdev) []netip.Prefix {
-	out, ok := s.addrs[d]
-	if !ok {
-		for _, a := range d.Addrs {
-			if p, err := netip.ParsePrefix(a); err == nil && (p.Addr().Is4() || !p.Addr().IsLinkLocalUnicast()) {
-				out = append(out, p)
-			}
-		}
-		s.addrs[d] = out
-	}
-	return out
 }
 
 // subnetFix moves an IPv4 address to the next subnet of the same size that no

@@ -7,6 +7,7 @@
 package fact
 
 import (
+	"net/netip"
 	"strings"
 
 	"weft/internal/unit"
@@ -84,6 +85,8 @@ func (n *Node) Index() {
 	n.netdev = make(map[string]*Netdev, len(n.Netdevs))
 	for _, d := range n.Netdevs {
 		n.netdev[d.Name] = d
+		d.prefixes = nil
+		d.prefixes = d.Prefixes()
 	}
 }
 
@@ -258,6 +261,27 @@ type Netdev struct {
 	Mode     string         `json:"mode,omitempty"`  // IPoIB: "datagram", "connected"
 	Zone     string         `json:"zone,omitempty"`  // firewalld zone
 	Flaps    Val[int]       `json:"flaps"`           // carrier_down_count
+
+	prefixes []netip.Prefix // of Addrs, made by Index
+}
+
+// Prefixes returns the addresses with their prefix length, IPv4 first; what cannot
+// be read and IPv6 link-local, which every interface has, are left out.
+func (d *Netdev) Prefixes() []netip.Prefix {
+	if d.prefixes != nil {
+		return d.prefixes
+	}
+	var four, six []netip.Prefix
+	for _, a := range d.Addrs {
+		switch p, err := netip.ParsePrefix(a); {
+		case err != nil:
+		case p.Addr().Is4():
+			four = append(four, p)
+		case !p.Addr().IsLinkLocalUnicast():
+			six = append(six, p)
+		}
+	}
+	return append(four, six...)
 }
 
 // GPU is one accelerator.

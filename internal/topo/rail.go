@@ -24,19 +24,14 @@ type Rail struct {
 // Subnets returns the networks of the addresses on the port's netdev, IPv4 first
 // and link-local left out.
 func Subnets(n *fact.Node, p *fact.Port) []netip.Prefix {
-	var nets []netip.Prefix
 	d := n.Netdev(p.Netdev)
 	if d == nil {
 		return nil
 	}
-	for _, a := range d.Addrs {
-		prefix, err := netip.ParsePrefix(a)
-		if err != nil || prefix.Addr().IsLinkLocalUnicast() && prefix.Addr().Is6() {
-			continue
-		}
-		nets = append(nets, prefix.Masked())
+	nets := slices.Clone(d.Prefixes())
+	for i := range nets {
+		nets[i] = nets[i].Masked()
 	}
-	slices.SortStableFunc(nets, func(a, b netip.Prefix) int { return a.Addr().BitLen() - b.Addr().BitLen() })
 	return nets
 }
 
