@@ -140,24 +140,23 @@ func cutOff(t *testing.T, text, yaml []byte) {
 	}
 }
 
-// scriptSteps returns what a node told in the order of the script: its clock, all
-// links, all files, and each command.
+// scriptSteps returns what a node told in the frames of the script, which arrive
+// whole or not at all: its clock, all links, all files, and each command.
 func scriptSteps(told *dump.Node, readers []format.Reader) [][]string {
-	files := []string{format.DateKey}
-	for key := range told.Text {
-		if strings.HasPrefix(key, "/") {
-			files = append(files, key)
+	keys := slices.Sorted(maps.Keys(told.Text))
+	steps := [][]string{{format.DateKey}, append(slices.Sorted(maps.Keys(told.Link)), format.DateKey)}
+	add := func(mine func(key string) bool) {
+		if step := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !mine(key) }); len(step) > 0 {
+			steps = append(steps, step)
 		}
 	}
-	steps := [][]string{{format.DateKey}, append(slices.Sorted(maps.Keys(told.Link)), format.DateKey), files}
+	add(func(key string) bool { return strings.HasPrefix(key, "/") })
 	for _, r := range readers {
 		for _, c := range r.Cmds {
 			before, after, _ := strings.Cut("$ "+c.Run, "{}")
-			for _, key := range slices.Sorted(maps.Keys(told.Text)) {
-				if strings.HasPrefix(key, before) && strings.HasSuffix(key, after) && (before == key || c.For != "") {
-					steps = append(steps, []string{key})
-				}
-			}
+			add(func(key string) bool {
+				return strings.HasPrefix(key, before) && strings.HasSuffix(key, after) && (key == before || c.For != "")
+			})
 		}
 	}
 	return steps

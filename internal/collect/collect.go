@@ -137,7 +137,7 @@ func byScript(ctx context.Context, run *exec.Runner, t exec.Target, readers []fo
 func unframed(said, nonce string) string {
 	lines := strings.Split(said, "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool {
-		return l == "" || strings.HasPrefix(l, nonce+" ") || strings.HasPrefix(l, "grep: ")
+		return l == "" || strings.HasPrefix(l, nonce+" ") || strings.HasPrefix(l, "grep:")
 	})
 	return strings.Join(lines, "\n")
 }

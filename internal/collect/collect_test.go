@@ -178,7 +178,7 @@ func TestHangingNodeIsAGap(t *testing.T) {
 	defer cancel()
 	run := exec.New(exec.Options{})
 	defer run.Close()
-	r := format.Reader{Name: "slow", Read: func(*dump.Node, *fact.Node) {}, Cmds: []format.Cmd{{Run: "echo first"}, {Run: "sleep 60"}}}
+	r := format.Reader{Name: "slow", Read: func(*dump.Node, *fact.Node) {}, Cmds: []format.Cmd{{Run: "echo first"}, {Run: "half", Sh: "echo half; sleep 60"}}}
 	start := time.Now()
 	d, err := byScript(ctx, run, exec.Target{Name: "n"}, []format.Reader{r})
 	if took := time.Since(start); err == nil || took > 5*time.Second {
@@ -187,7 +187,10 @@ func TestHangingNodeIsAGap(t *testing.T) {
 	if got, _ := d.Cmd("echo first"); strings.TrimSpace(got) != "first" {
 		t.Errorf("what it said before is lost: %q", got)
 	}
-	if d.Gap["$ sh"] == "" {
+	if got, ok := d.Cmd("half"); ok {
+		t.Errorf("half an answer is kept: %q", got)
+	}
+	if d.Gap[format.CutKey] == "" {
 		t.Error("no gap says that the node was cut short")
 	}
 }
@@ -226,6 +229,7 @@ func FuzzAnswers(f *testing.F) {
 func TestFramesAreNotWhatANodeSaid(t *testing.T) {
 	for _, x := range []struct{ said, want string }{
 		{"N0NCE files", ""},
+		{"N0NCE files\ngrep:", ""},
 		{"N0NCE files\ngrep: /sys/class/net/lo/speed: Invalid argument\n", ""},
 		{"\nN0NCE files\nclient_loop: send disconnect: Broken pipe\n", "client_loop: send disconnect: Broken pipe"},
 		{"N0NCER is a word", "N0NCER is a word"},

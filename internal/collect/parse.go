@@ -192,12 +192,17 @@ func (a *answers) errFrame(head string, body []byte, _ bool) {
 	}
 }
 
-// finish closes both streams and returns the node.
+// finish closes both streams and returns the node. A frame that no other followed
+// was cut off in the middle: half a folder of files would look like a port without
+// a netdev or a GID without a type, so all of it is left out.
 func (a *answers) finish() *dump.Node {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range []*stream{&a.out, &a.err} {
 		s.take(s.line)
+		if whole := s == &a.err || s.head == "end" || s.head == "clock"; !whole {
+			s.head = ""
+		}
 		s.close()
 	}
 	return a.node
