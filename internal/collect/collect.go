@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"weft/internal/dump"
@@ -115,8 +114,8 @@ func byScript(ctx context.Context, run *exec.Runner, t exec.Target, readers []fo
 	}
 	settle(readers, d)
 	var failed *exec.Error
-	if errors.As(err, &failed) {
-		failed.Detail = unframed(failed.Detail, nonce)
+	if errors.As(err, &failed) && reached && (failed.Class == exec.Lost || failed.Class == exec.TimedOut) {
+		failed.Detail = "" // the script's frames and complaints, which say nothing of the connection
 	}
 	switch {
 	case a.ended:
@@ -129,17 +128,6 @@ func byScript(ctx context.Context, run *exec.Runner, t exec.Target, readers []fo
 		d.Gap[format.CutKey] = "cut short: the script ended early"
 	}
 	return d, err
-}
-
-// unframed takes the script's own words, frames and what grep could not read, out of
-// what was last said on standard error: a node that falls silent has often said
-// nothing else.
-func unframed(said, nonce string) string {
-	lines := strings.Split(said, "\n")
-	lines = slices.DeleteFunc(lines, func(l string) bool {
-		return l == "" || strings.HasPrefix(l, nonce+" ") || strings.HasPrefix(l, "grep:")
-	})
-	return strings.Join(lines, "\n")
 }
 
 // clockError is how well a node's clock should be known: half of what two clocks
