@@ -107,7 +107,9 @@ func farEnd(pa topo.PortAt) string {
 // says why.
 func (c *Case) lossless() (ports []topo.PortAt, bad Status, skip string) {
 	soft := false
-	for _, pa := range c.rocePorts() {
+	all := c.rocePorts()
+	ports = make([]topo.PortAt, 0, len(all))
+	for _, pa := range all {
 		if pa.Port.Soft() {
 			soft = true
 			continue

@@ -40,7 +40,7 @@ type peerRates struct {
 }
 
 func ratesOf(ports []topo.PortAt) peerRates {
-	pr := peerRates{map[*fact.Port]string{}, map[string][]topo.PortAt{}, map[peerKey]map[unit.Rate]int{}, map[peerKey]int{}}
+	pr := peerRates{make(map[*fact.Port]string, len(ports)), map[string][]topo.PortAt{}, map[peerKey]map[unit.Rate]int{}, map[peerKey]int{}}
 	for _, r := range topo.Rails(ports) {
 		pr.ports[r.Name] = r.Ports
 		for _, pa := range r.Ports {
@@ -53,10 +53,12 @@ func ratesOf(ports []topo.PortAt) peerRates {
 			continue
 		}
 		for _, k := range peerKeys(pa, pr.rails) {
-			if pr.count[k] == nil {
-				pr.count[k] = map[unit.Rate]int{}
+			rates := pr.count[k]
+			if rates == nil {
+				rates = map[unit.Rate]int{}
+				pr.count[k] = rates
 			}
-			pr.count[k][rate]++
+			rates[rate]++
 			pr.total[k]++
 		}
 	}

@@ -14,7 +14,7 @@ var roceSubnets = Check{
 	Title: "Every RoCE port has a subnet of its own on its node",
 	After: []string{"roce.gid"},
 	Judge: func(c *Case) (out []Finding) {
-		s := subnetTable{map[netip.Prefix]bool{}, make(map[netip.Addr][]topo.PortAt, len(c.DataPorts()))}
+		s := subnetTable{map[netip.Prefix]bool{}, make(map[netip.Addr]topo.PortAt, len(c.DataPorts())), map[netip.Addr][]topo.PortAt{}}
 		ports := make([]topo.PortAt, 0, len(c.DataPorts()))
 		for _, pa := range c.DataPorts() {
 			d := pa.Node.Netdev(pa.Port.Netdev)
@@ -24,7 +24,11 @@ var roceSubnets = Check{
 			ports = append(ports, pa)
 			for _, a := range d.Prefixes() {
 				s.used[a.Masked()] = true
-				s.owner[a.Addr()] = append(s.owner[a.Addr()], pa)
+				if first, twice := s.owner[a.Addr()]; twice && first.Node != pa.Node {
+					s.shared[a.Addr()] = append(s.shared[a.Addr()], first, pa)
+				} else {
+					s.owner[a.Addr()] = pa
+				}
 			}
 		}
 		out = make([]Finding, 0, len(ports))
@@ -42,8 +46,9 @@ var roceSubnets = Check{
 
 // subnetTable is what the judgement of one port needs to know of all of them.
 type subnetTable struct {
-	used  map[netip.Prefix]bool
-	owner map[netip.Addr][]topo.PortAt
+	used   map[netip.Prefix]bool
+	owner  map[netip.Addr]topo.PortAt   // who has an address
+	shared map[netip.Addr][]topo.PortAt // ports of different nodes that have the same one
 }
 
 // judge has no opinion on a port without an address: roce.gid has.
@@ -51,7 +56,7 @@ func (s *subnetTable) judge(c *Case, pa topo.PortAt) (f Finding, ok bool) {
 	f.Subject = on(pa.Node, pa.Port)
 	addrs := pa.Node.Netdev(pa.Port.Netdev).Prefixes()
 	for _, a := range addrs {
-		for _, other := range s.owner[a.Addr()] {
+		for _, other := range s.shared[a.Addr()] {
 			// Where weft.yaml tells who is right, only the other is wrong.
 			if other.Node != pa.Node && !(c.wishAddr(pa.Node, pa.Port) == a.Addr().String() && c.wishAddr(other.Node, other.Port) != a.Addr().String()) {
 				f.Status, f.Got, f.Want = Fail, fmt.Sprintf("%v is also on %s %s", a.Addr(), other.Node.Name, other.Port.Name), "an address of its own"
