@@ -67,8 +67,8 @@ func (c *Case) prepare() {
 			before[n.Name] = n
 		}
 	}
+	each(len(c.Nodes), func(i int) { c.Nodes[i].Index() })
 	for _, n := range c.Nodes {
-		n.Index()
 		o := own{wants: wants[n.Name], before: before[n.Name]}
 		for _, dp := range o.wants {
 			if p := n.Port(dp.Port); p != nil {

@@ -26,22 +26,22 @@ const block = 64
 
 // judgeAll returns the findings of each check, in runs that are sorted by subject.
 // Checks are pure and independent, so they work side by side.
-func judgeAll(checks []Check, c *Case) [][][]Finding {
+func judgeAll(checks []Check, c *Case) [][]run {
 	nodes := slices.SortedFunc(slices.Values(c.Up()), func(a, b *fact.Node) int { return strings.Compare(a.Name, b.Name) })
 	blocks := (len(nodes) + block - 1) / block
-	results := make([][][]Finding, len(checks))
+	results := make([][]run, len(checks))
 	var whole []int // checks that look at the cluster as a whole
 	for i, ck := range checks {
 		if ck.Judge != nil {
 			whole = append(whole, i)
 		} else {
-			results[i] = make([][]Finding, blocks)
+			results[i] = make([]run, blocks)
 		}
 	}
 	each(len(whole)+blocks, func(k int) {
 		if k < len(whole) {
 			ck := checks[whole[k]]
-			results[whole[k]] = [][]Finding{stamp(ck.ID, ck.Judge(c))}
+			results[whole[k]] = []run{stamp(ck.ID, ck.Judge(c), 0)}
 			return
 		}
 		b := k - len(whole)
@@ -51,35 +51,53 @@ func judgeAll(checks []Check, c *Case) [][][]Finding {
 				if ck.Each == nil {
 					continue
 				}
-				old := results[i][b]
-				all := ck.Each(c, n, old)
-				stamp(ck.ID, all[len(old):])
+				r := &results[i][b]
+				old := len(r.findings)
+				r.findings = ck.Each(c, n, r.findings)
 				if k == 0 { // nodes are mostly alike, so the others want as much room
-					all = slices.Grow(all, len(all)*(len(here)-1))
+					r.findings = slices.Grow(r.findings, len(r.findings)*(len(here)-1))
 				}
-				results[i][b] = all
+				r.add(stamp(ck.ID, r.findings, old))
 			}
 		}
 	})
 	for i, ck := range checks {
-		if ck.Each != nil && !slices.ContainsFunc(results[i], func(fs []Finding) bool { return len(fs) > 0 }) {
-			results[i] = [][]Finding{stamp(ck.ID, skip(ck.None))}
+		if ck.Each != nil && !slices.ContainsFunc(results[i], func(r run) bool { return len(r.findings) > 0 }) {
+			results[i] = []run{stamp(ck.ID, skip(ck.None), 0)}
 		}
 	}
 	return results
 }
 
-// stamp writes the check's ID into its findings and sorts them by subject.
-func stamp(id string, fs []Finding) []Finding {
+// run is some findings of one check, sorted by subject, and how many there are of
+// each status: counted while they are still in the cache.
+type run struct {
+	findings []Finding
+	count    [Fail + 1]int
+}
+
+// add takes over findings that were appended to the run's own.
+func (r *run) add(more run) {
+	for s, n := range more.count {
+		r.count[s] += n
+	}
+}
+
+// stamp writes the check's ID into the findings from index from on, sorts and
+// counts them.
+func stamp(id string, fs []Finding, from int) run {
+	r := run{findings: fs}
+	fs = fs[from:]
 	sorted := true
 	for i := range fs {
 		fs[i].Check = id
+		r.count[fs[i].Status]++
 		sorted = sorted && (i == 0 || compare(&fs[i-1].Subject, &fs[i].Subject) <= 0)
 	}
 	if !sorted {
 		slices.SortStableFunc(fs, func(a, b Finding) int { return compare(&a.Subject, &b.Subject) })
 	}
-	return fs
+	return r
 }
 
 func compare(a, b *Subject) int {
@@ -88,25 +106,21 @@ func compare(a, b *Subject) int {
 
 // merge puts the answers of all checks in one order: worst first, then by check.
 // There are millions in a large cluster, so each is moved once, to where it belongs.
-func merge(results [][][]Finding) []Finding {
+func merge(results [][]run) []Finding {
 	runs := slices.Concat(results...)
-	next := make([][Fail + 1]int, len(runs)) // how many of each status, then where the next one goes
-	each(len(runs), func(i int) {
-		for j := range runs[i] {
-			next[i][runs[i][j].Status]++
-		}
-	})
+	next := make([][Fail + 1]int, len(runs)) // where the next finding of each status goes
 	total := 0
 	for s := Fail; s >= Pass; s-- {
-		for i := range next {
-			next[i][s], total = total, total+next[i][s]
+		for i := range runs {
+			next[i][s], total = total, total+runs[i].count[s]
 		}
 	}
 	all := make([]Finding, total)
 	each(len(runs), func(i int) {
-		for j := range runs[i] {
-			at := &next[i][runs[i][j].Status]
-			all[*at] = runs[i][j]
+		for j := range runs[i].findings {
+			f := &runs[i].findings[j]
+			at := &next[i][f.Status]
+			all[*at] = *f
 			*at++
 		}
 	})
@@ -130,21 +144,27 @@ func each(n int, f func(i int)) {
 // silence turns findings into skips where a check they come after failed for the
 // same subject or for one that contains it: a downed port silences its own
 // echoes and no other port's.
-func silence(checks []Check, results [][][]Finding) {
+func silence(checks []Check, results [][]run) {
 	type at struct {
 		check   string
 		subject Subject
 	}
 	failed := map[at]bool{}
 	for i, ck := range checks {
-		for _, fs := range results[i] {
-			for j := range fs {
-				f := &fs[j]
+		for k := range results[i] {
+			r := &results[i][k]
+			if r.count[Pass]+r.count[Skip] == len(r.findings) {
+				continue // nothing here is loud
+			}
+			for j := range r.findings {
+				f := &r.findings[j]
 				if f.Status == Pass || f.Status == Skip {
 					continue
 				}
 				for _, id := range ck.After {
 					if failed[at{id, f.Subject}] || failed[at{id, Subject{Node: f.Subject.Node}}] || failed[at{id, Subject{}}] {
+						r.count[f.Status]--
+						r.count[Skip]++
 						*f = Finding{Check: f.Check, Subject: f.Subject, Status: Skip, Why: id + " failed here first"}
 						break
 					}
