@@ -66,7 +66,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetIn(in)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return a.code
 	}
@@ -76,7 +76,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	var t *trouble
 	if !errors.As(err, &t) {
-		t = &trouble{what: err.Error(), next: "weft help", code: exitTrouble}
+		t = &trouble{what: err.Error(), next: cmd.CommandPath() + " --help", code: exitTrouble}
 	}
 	what := exec.Sanitise(strings.TrimSuffix(t.what, "\n"))
 	fmt.Fprintf(errOut, "weft: %s\n", strings.ReplaceAll(what, "\n", "\n      "))

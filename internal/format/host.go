@@ -108,7 +108,7 @@ var softwareReader = Reader{
 		{Run: "podman images --format json", Sh: `command -v podman >/dev/null || exit 0; podman images --format json`},
 		{Run: "docker images", Sh: `docker images --digests --format '{{json .}}'`, For: dockerSocket},
 		{Run: "cdi", Sh: `grep -hsE '^kind:|"kind":' /etc/cdi/* /var/run/cdi/*; true`},
-		{Run: "dmesg", Sh: `dmesg | grep -E 'mlx|irdma|ice |bnxt|infiniband|nvidia|NVRM|AER|thunderbolt|available PCIe' | tail -n 400; true`, Root: true},
+		{Run: "dmesg", Sh: `dmesg | grep -E 'mlx|irdma|(^|[^a-z])ice |bnxt|infiniband|nvidia|NVRM|AER|thunderbolt|available PCIe' | tail -n 400; true`, Root: true},
 	},
 	Read: readSoftware,
 }
