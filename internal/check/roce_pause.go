@@ -34,6 +34,8 @@ func judgeGlobalPause(n *fact.Node, p *fact.Port) (f Finding, ok bool) {
 	switch {
 	case p.QoS.PFC != nil && !pfc:
 		return f, false
+	case p.Netdev == "":
+		f.Status, f.Why = Unknown, "no netdev is known for "+p.Device+", so nothing tells its pause state"
 	case !rxRead || !txRead:
 		f.Status, f.Why = Unknown, "the pause state of "+p.Netdev+" was not read"
 		f.Fix = []string{"sudo ethtool -a " + p.Netdev}

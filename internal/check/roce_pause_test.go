@@ -19,6 +19,8 @@ func TestRoCEPause(t *testing.T) {
 		{name: "PFC unread, pause on", do: func(c *Case) { set(c, true, true); c.Nodes[0].Ports[0].QoS.PFC = nil },
 			want: "n1 mlx5_0/1 unknown: global pause is on, and dcb did not tell whether PFC is too"},
 		{name: "PFC unread, pause off", do: func(c *Case) { c.Nodes[0].Ports[0].QoS.PFC = nil }, want: "n1 mlx5_0/1 pass: global pause off"},
+		{name: "no netdev known", do: func(c *Case) { c.Nodes[1].Ports[0].Netdev = "" },
+			want: "n2 mlx5_0/1 unknown: no netdev is known for mlx5_0, so nothing tells its pause state"},
 		{name: "unread", do: func(c *Case) { c.Nodes[0].Ports[0].QoS.PauseTx = fact.Val[bool]{} },
 			want: "n1 mlx5_0/1 unknown: the pause state of eth2 was not read", fix: "ethtool -a eth2"},
 		{name: "software RoCE", do: func(c *Case) { c.Nodes[0].Ports[0].Driver, c.Nodes[1].Ports[0].Driver = "rxe", "rxe" },
