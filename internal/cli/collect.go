@@ -86,7 +86,7 @@ type reading struct {
 
 // printReaders lists every file and command.
 func (a *app) printReaders() error {
-	want, _, err := a.spec()
+	want, _, _, err := a.spec(nil)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ the faults that the document tells of. They are constructed, not recorded: no su
 machine was read.
 
 --export writes the cluster's dump and weft.yaml into a folder, to try every
-command on it: weft check -F spark-ws.dump -c spark-ws.yaml.`,
+command on it: weft check -F spark-ws.dump. The dump holds its weft.yaml too.`,
 		Example: "  weft demo\n  weft demo ib-lab\n  weft demo --export . strix-tp",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -134,6 +134,6 @@ func (a *app) exportDemo(folder string, c demo.Cluster) error {
 			return fail("", "%v", err)
 		}
 	}
-	fmt.Fprintf(a.err, "weft: wrote %s.dump and %s.yaml\n      next:\n          weft check -F %s.dump -c %s.yaml\n", base, base, base, base)
+	fmt.Fprintf(a.err, "weft: wrote %s.dump and %s.yaml\n      next:\n          weft check -F %s.dump\n", base, base, base)
 	return nil
 }

@@ -32,19 +32,25 @@ type look struct {
 // look gets the facts that a command asks for: from -F, or live from the nodes of
 // weft.yaml, or live from this machine.
 func (a *app) look(ctx context.Context) (*look, error) {
-	want, folder, err := a.spec()
-	if err != nil {
-		return nil, err
-	}
 	l := &look{}
+	var err error
 	if a.from != "" {
 		l.source = a.from
-		l.dump, l.notes, err = a.readFrom(a.from)
-	} else {
-		l.source, l.dump, err = a.live(ctx, want)
+		if l.dump, l.notes, err = a.readFrom(a.from); err != nil {
+			return nil, err
+		}
 	}
+	want, text, folder, err := a.spec(l.dump)
 	if err != nil {
 		return nil, err
+	}
+	if a.from == "" {
+		if l.source, l.dump, err = a.live(ctx, want); err != nil {
+			return nil, err
+		}
+		if text != "" {
+			l.dump.Nodes[0].Text[format.SpecKey] = text
+		}
 	}
 	if err := a.only(l.dump); err != nil {
 		return nil, err
@@ -56,27 +62,35 @@ func (a *app) look(ctx context.Context) (*look, error) {
 	return l, nil
 }
 
-// spec reads weft.yaml: the one named by -c, else the one in this folder. A replay
-// without -c is judged by its own facts alone.
-func (a *app) spec() (want spec.Spec, folder string, err error) {
+// spec reads weft.yaml: the one named by -c, else the one in the dump that is
+// replayed, else the one in this folder. It returns the text too, and the folder.
+func (a *app) spec(replay *dump.Dump) (want spec.Spec, text, folder string, err error) {
 	path := a.config
-	if path == "" {
-		if path = "weft.yaml"; a.from != "" {
-			return want, ".", nil
+	switch {
+	case path == "" && replay != nil:
+		text, ok := format.Spec(replay)
+		if !ok {
+			return want, "", ".", nil // judged by its own facts alone
 		}
+		if want, err = spec.Parse([]byte(text)); err != nil {
+			err = fail("weft collect -o FILE", "%s: the weft.yaml in it: %v", a.from, err)
+		}
+		return want, text, ".", err
+	case path == "":
+		path = "weft.yaml"
 	}
 	b, err := readLimited(path, spec.MaxBytes+1)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && a.config == "":
-		return want, ".", nil
+		return want, "", ".", nil
 	case err != nil:
-		return want, ".", fail("weft init HOST...", "%s: %v", path, plain(err))
+		return want, "", ".", fail("weft init HOST...", "%s: %v", path, plain(err))
 	}
 	want, err = spec.Parse(b)
 	if err != nil {
-		return want, ".", fail("$EDITOR "+path, "%s:%v", path, err)
+		return want, "", ".", fail("$EDITOR "+path, "%s:%v", path, err)
 	}
-	return want, filepath.Dir(path), nil
+	return want, string(b), filepath.Dir(path), nil
 }
 
 // live asks the nodes of weft.yaml, or this machine.

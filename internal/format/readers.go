@@ -32,3 +32,17 @@ func gaps(d *dump.Node) []fact.Gap {
 	}
 	return out
 }
+
+// SpecKey holds, at the first node, the weft.yaml that the cluster was asked with, so
+// that a replay is judged by the same wishes.
+const SpecKey = "/weft/weft.yaml"
+
+// Spec returns the weft.yaml in a dump.
+func Spec(d *dump.Dump) (text string, ok bool) {
+	for _, n := range d.Nodes {
+		if text, ok = n.Text[SpecKey]; ok {
+			return text, true
+		}
+	}
+	return "", false
+}
