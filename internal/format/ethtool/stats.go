@@ -18,6 +18,9 @@ func ParseStats(b []byte) (Stats, error) {
 	s := Stats{Counters: map[string]uint64{}}
 	if isJSON(b) {
 		err := s.groups(b)
+		if err == nil && len(s.Counters) == 0 {
+			err = ErrNothing
+		}
 		return s, err
 	}
 	ls, errs := lines(b)
