@@ -26,11 +26,11 @@ var layers = []layer{
 	{"internal/unit", true, nil},
 	{"internal/nodeset", true, nil},
 	{"internal/spec", true, []string{"nodeset"}},
-	{"internal/dump", true, nil},
+	{"internal/dump", true, []string{"nodeset"}},
 	{"internal/fact", true, []string{"unit"}},
 	{"internal/format/printed", true, nil},
 	{"internal/format/*", true, []string{"unit", "format/printed"}}, // one foreign format each, each on its own
-	{"internal/format", true, []string{"unit", "spec", "dump", "fact", "format/*"}},
+	{"internal/format", true, []string{"unit", "nodeset", "spec", "dump", "fact", "format/*"}},
 	{"internal/topo", true, []string{"fact", "unit"}},
 	{"internal/platform", true, []string{"fact", "unit"}},
 	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit"}},

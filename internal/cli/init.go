@@ -11,7 +11,6 @@ import (
 
 	"weft/internal/check"
 	"weft/internal/collect"
-	"weft/internal/dump"
 	"weft/internal/exec"
 	"weft/internal/format"
 	"weft/internal/intent"
@@ -88,7 +87,7 @@ func asksOf(args []string) ([]collect.Ask, map[string]string, error) {
 					t.Name = nodeName(name)
 				}
 			}
-			if !dump.ValidName(t.Name) {
+			if !nodeset.ValidName(t.Name) {
 				return nil, nil, fail("weft help init", "%q gives no node name", host)
 			}
 			if _, twice := ssh[t.Name]; twice {

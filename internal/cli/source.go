@@ -97,7 +97,7 @@ func (a *app) spec(replay *dump.Dump) (want spec.Spec, text, folder string, err 
 func (a *app) live(ctx context.Context, want spec.Spec) (string, *dump.Dump, error) {
 	if len(want.Nodes) == 0 {
 		name, err := os.Hostname()
-		if err != nil || !dump.ValidName(name) {
+		if err != nil || !nodeset.ValidName(name) {
 			name = "localhost"
 		}
 		d, err := a.ask(ctx, []collect.Ask{{Target: exec.Target{Name: name}, Readers: format.Readers}})

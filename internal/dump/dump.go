@@ -33,13 +33,6 @@ func NewNode(name string) *Node {
 	return &Node{Name: name, Text: map[string]string{}, Link: map[string]string{}, Gap: map[string]string{}}
 }
 
-// ValidName reports whether a node may have this name: letters, digits, "." "_" "-".
-func ValidName(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))
-	})
-}
-
 // Dump is what a cluster answered.
 type Dump struct {
 	Note  string // free text before the first member: who, when, whether it is constructed

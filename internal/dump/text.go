@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"weft/internal/nodeset"
 )
 
 // header is the first line of a dump that weft wrote.
@@ -240,7 +242,7 @@ func (p *parser) finish() error {
 		mark, name = name[0], name[1:]
 	}
 	node, key, ok := strings.Cut(name, "/")
-	if !ok || !ValidName(node) || key == "" || !utf8.ValidString(key) {
+	if !ok || !nodeset.ValidName(node) || key == "" || !utf8.ValidString(key) {
 		return fmt.Errorf("line %d: member %s is not NODE/path", p.line, strconv.Quote(p.name))
 	}
 	if !strings.HasPrefix(key, "$ ") {

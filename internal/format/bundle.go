@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/dump"
 	"weft/internal/fact"
+	"weft/internal/nodeset"
 )
 
 // Bundle makes a dump of files that people have when weft never ran: the outputs of
@@ -179,7 +180,7 @@ func (b *bundle) node(names ...string) *dump.Node {
 }
 
 func nameRune(r rune) rune {
-	if r < utf8.RuneSelf && dump.ValidName(string(r)) {
+	if r < utf8.RuneSelf && nodeset.ValidName(string(r)) {
 		return r
 	}
 	return '-'

@@ -193,3 +193,10 @@ func foldGroup(head string, digits []string, tail string) []string {
 	}
 	return parts
 }
+
+// ValidName reports whether a node may have this name: letters, digits, "." "_" "-".
+func ValidName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))
+	})
+}

@@ -157,7 +157,7 @@ func (v *validator) nodes(s *Spec) {
 			v.wrong(at, "%q is %d nodes: ssh and data are written per node", n.Name, len(names))
 		}
 		for _, name := range names {
-			if !validName(name) {
+			if !nodeset.ValidName(name) {
 				v.wrong(at, "%q is not a node name: want letters, digits, dots, dashes and underscores", name)
 			}
 			if seen[name] {
@@ -197,10 +197,4 @@ func (v *validator) data(i int, n Node, addrs map[netip.Addr]string) {
 		}
 		addrs[p.Addr()] = n.Name
 	}
-}
-
-func validName(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))
-	})
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weft/internal/nodeset"
 )
 
 const whole = `
@@ -100,7 +102,7 @@ func FuzzParse(f *testing.F) {
 		}
 		seen := map[string]bool{}
 		for _, n := range s.Nodes {
-			if seen[n.Name] || !validName(n.Name) {
+			if seen[n.Name] || !nodeset.ValidName(n.Name) {
 				t.Fatalf("node %q got through", n.Name)
 			}
 			seen[n.Name] = true
