@@ -68,7 +68,7 @@ func expandOne(part string) ([]string, error) {
 		return []string{part}, nil
 	}
 	ranges, tail, ok := strings.Cut(rest, "]")
-	if !ok || strings.ContainsAny(ranges+tail, "[]") {
+	if !ok || strings.ContainsAny(head+ranges+tail, "[]") {
 		return nil, fmt.Errorf("%q: want one group like [1-4]", part)
 	}
 	var names []string

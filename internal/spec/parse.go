@@ -35,19 +35,34 @@ func Parse(b []byte) (Spec, error) {
 	if len(b) > MaxBytes {
 		return s, &Error{1, 1, fmt.Sprintf("larger than %d bytes", MaxBytes)}
 	}
-	file, err := parser.ParseBytes(b, 0)
-	if err != nil {
-		return s, located(err)
-	}
 	if tooDeep(b) {
 		return s, &Error{1, 1, "nested too deeply"}
 	}
-	if err := yaml.NewDecoder(bytes.NewReader(b), yaml.Strict()).Decode(&s); err != nil && !errors.Is(err, io.EOF) {
+	file, err := decode(b, &s)
+	if err != nil {
 		return s, located(err)
 	}
 	v := validator{file: file}
 	v.spec(&s)
 	return s, v.err
+}
+
+// decode reads the YAML twice: for its places and for its values. The YAML package
+// panics on some broken texts (an empty tag where a list should be, for one), which
+// must not take weft down.
+func decode(b []byte, s *Spec) (file *ast.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Error{1, 1, "this is not YAML that can be read"}
+		}
+	}()
+	if file, err = parser.ParseBytes(b, 0); err != nil {
+		return nil, err
+	}
+	if err = yaml.NewDecoder(bytes.NewReader(b), yaml.Strict()).Decode(s); errors.Is(err, io.EOF) {
+		err = nil // nothing but comments
+	}
+	return file, err
 }
 
 // tooDeep guards the decoder's recursion: weft.yaml nests four levels.
@@ -67,6 +82,10 @@ func tooDeep(b []byte) bool {
 
 // located turns an error of the YAML package into one with its place.
 func located(err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
 	var y yaml.Error
 	if errors.As(err, &y) && y.GetToken() != nil && y.GetToken().Position != nil {
 		p := y.GetToken().Position
