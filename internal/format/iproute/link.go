@@ -191,7 +191,7 @@ func linkHeader(s string) (Link, bool) {
 		return Link{}, false
 	}
 	name, rest, ok := strings.Cut(strings.TrimSpace(rest), ":")
-	if !ok || name == "" || strings.ContainsAny(name, " \t") {
+	if !ok || name == "" || name[0] == '@' || strings.ContainsAny(name, " \t") {
 		return Link{}, false
 	}
 	l := Link{Index: index}
