@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,9 +44,7 @@ that the dump still tells what is wrong.`,
 			}
 			for _, n := range l.dump.Nodes {
 				if why, down := n.Gap[format.Reach]; down {
-					what, _, _ := strings.Cut(why, "\n")
-					fmt.Fprintf(a.err, "weft: %s\n", what)
-					a.code = exitIncomplete
+					a.sayDown(why)
 				}
 			}
 			return nil

@@ -121,9 +121,7 @@ func (a *app) reached(c *check.Case, asks []collect.Ask) error {
 	for _, n := range c.Nodes {
 		if n.Down != "" {
 			down++
-			a.code = exitIncomplete
-			what, next, _ := strings.Cut(n.Down, "\n")
-			fmt.Fprintf(a.err, "weft: %s\n      next:\n          %s\n", exec.Sanitise(what), exec.Sanitise(next))
+			a.sayDown(n.Down)
 		}
 	}
 	if down == len(asks) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"weft/internal/check"
@@ -145,6 +146,14 @@ func (a *app) ask(ctx context.Context, asks []collect.Ask) (*dump.Dump, error) {
 	}
 	note := fmt.Sprintf("collected %s by weft %s\n", time.Now().UTC().Format(time.RFC3339), Version())
 	return &dump.Dump{Note: note, Nodes: nodes}, nil
+}
+
+// sayDown says why a node did not answer and what to do: two lines, as collect
+// writes them.
+func (a *app) sayDown(why string) {
+	a.code = exitIncomplete
+	what, next, _ := strings.Cut(why, "\n")
+	fmt.Fprintf(a.err, "weft: %s\n      next:\n          %s\n", exec.Sanitise(what), exec.Sanitise(next))
 }
 
 // only keeps the nodes that -n names.

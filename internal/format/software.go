@@ -61,7 +61,8 @@ func readImages(d *dump.Node, n *fact.Node) {
 }
 
 // answered returns what a command printed. A command that ran and printed nothing
-// leaves no member and no gap: then the node must have answered to the end.
+// leaves no member and no gap: then the node must have answered to the end. Not for
+// commands that are Quiet: their refusals leave no gap either.
 func answered(d *dump.Node, cmd string) (string, bool) {
 	text, ok := d.Cmd(cmd)
 	return text, ok || d.Gap["$ "+cmd] == "" && d.Text[DateKey] != "" && d.Gap[CutKey] == ""
@@ -69,12 +70,9 @@ func answered(d *dump.Node, cmd string) (string, bool) {
 
 // readEnv reads "FILE:NAME=VALUE" lines.
 func readEnv(d *dump.Node, s *fact.Settings) {
+	_, s.EnvRead = answered(d, "nccl environment")
 	for _, cmd := range []string{"nccl environment", "docker environment", "podman environment"} {
-		text, ok := answered(d, cmd)
-		if !ok {
-			continue
-		}
-		s.EnvRead = true
+		text, _ := d.Cmd(cmd)
 		for line := range strings.Lines(text) {
 			where, assign, ok := strings.Cut(strings.TrimSpace(line), ":")
 			name, value, ok2 := strings.Cut(assign, "=")
