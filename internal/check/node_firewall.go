@@ -64,6 +64,8 @@ func firewallFix(fw fact.Firewall, netdev string) []string {
 		return []string{"sudo firewall-cmd --permanent --zone=trusted --change-interface=" + netdev, "sudo firewall-cmd --reload"}
 	case "ufw":
 		return []string{"sudo ufw allow in on " + netdev}
+	case "iptables":
+		return []string{"sudo iptables-legacy -S INPUT   # what drops packets of " + netdev + "?", "sudo iptables-legacy -I INPUT -i " + netdev + " -j ACCEPT"}
 	}
 	var fix, chains []string
 	for _, fp := range fw.Ports {

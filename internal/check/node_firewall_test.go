@@ -20,6 +20,11 @@ func TestNodeFirewall(t *testing.T) {
 	}
 	const hangs = ", want all allowed on eth2: Ray, NCCL's connections or RoCE cannot reach this node, so jobs hang while they start"
 	judge(t, nodeFirewall, []row{
+		{name: "old iptables that nft does not show", fix: "sudo iptables-legacy -S INPUT",
+			do: func(c *Case) {
+				c.Nodes[1].Settings.Firewall = fact.Firewall{Kind: "iptables", Ports: []fact.FirewallPort{{Netdev: "eth2", Port: "6379/tcp", Verdict: "unknown"}}}
+			},
+			want: "n2 mlx5_0/1 unknown: iptables: the rules do not tell whether 6379/tcp may reach eth2"},
 		{name: "no firewall", want: "n1 mlx5_0/1 pass: none"},
 		{name: "firewalld blocks", do: func(c *Case) { set(c, "firewalld", "4791/udp", "blocked", "6379/tcp", "blocked") }, fix: "--zone=trusted --change-interface=eth2",
 			want: "n2 mlx5_0/1 fail: firewalld blocks 4791/udp, 6379/tcp on eth2" + hangs},

@@ -445,7 +445,7 @@ type DevNode struct {
 
 // Firewall is what would happen to packets that arrive.
 type Firewall struct {
-	Kind  string         `json:"kind,omitempty"` // "firewalld", "ufw", "nftables", "none"; "" unknown
+	Kind  string         `json:"kind,omitempty"` // "firewalld", "ufw", "nftables", "iptables", "none"; "" unknown
 	Ports []FirewallPort `json:"ports,omitempty"`
 }
 

@@ -1,6 +1,8 @@
 package format
 
 import (
+	"strings"
+
 	"weft/internal/dump"
 	"weft/internal/fact"
 	"weft/internal/format/firewall"
@@ -29,6 +31,10 @@ func readFirewall(d *dump.Node, n *fact.Node) {
 				f.Kind = "none"
 			}
 		}
+	}
+	if strings.Contains(word(d, "/proc/net/ip_tables_names"), "filter") {
+		// Rules may be there that nobody read: nothing is known to be let in.
+		f.Kind, ask = "iptables", func(firewall.Query) firewall.Answer { return firewall.Answer{Verdict: firewall.Unknown} }
 	}
 	if text, ok := d.Cmd("firewall-cmd --list-all-zones"); ok {
 		if fw, err := firewall.ParseFirewalld([]byte(text)); err == nil && fw.Running {

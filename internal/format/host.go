@@ -67,6 +67,8 @@ const (
 var firewallReader = Reader{
 	Name: "firewall",
 	Why:  "whether RoCE, Ray and NCCL packets are let in",
+	// Tables of the old iptables, which nft does not show.
+	Files: []File{{Dir: "/proc/net", Names: []string{"ip_tables_names"}, Root: true, Quiet: true}},
 	Cmds: []Cmd{
 		// Both are Python and slow to say that they are not in use.
 		{Run: "firewall-cmd --list-all-zones", For: systemd, Sh: `systemctl -q is-active firewalld || exit 0; firewall-cmd --list-all-zones`, Root: true, Quiet: true},
