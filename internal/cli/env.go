@@ -47,7 +47,7 @@ func (a *app) writeEnv(l *look, node string) error {
 			continue
 		}
 		if n.Down != "" {
-			a.code = exitIncomplete
+			a.sayDown(n.Down)
 		}
 		all = append(all, nodeEnv{n.Name, job.Env(l.kase, n)})
 	}

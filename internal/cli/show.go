@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weft/internal/exec"
 	"weft/internal/fact"
 	"weft/internal/report"
 )
@@ -60,8 +59,8 @@ from sysfs alone. --json writes the facts themselves.`,
 				return err
 			}
 			for _, n := range l.kase.Nodes {
-				if what, _, _ := strings.Cut(n.Down, "\n"); what != "" && args[0] != "nodes" { // which has a column for it
-					fmt.Fprintln(a.err, "weft: "+exec.Sanitise(what))
+				if n.Down != "" {
+					a.sayDown(n.Down)
 				}
 			}
 			for _, n := range l.notes {
