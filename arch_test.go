@@ -45,6 +45,7 @@ var layers = []layer{
 	{"internal/store", false, nil},
 	{"internal/term", false, nil},
 	{"internal/collect", false, []string{"exec", "dump", "format"}},
+	{"internal/lab/own", false, nil},
 	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "history", "report", "demo", "exec", "store", "term", "collect"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
