@@ -45,7 +45,7 @@ func FuzzJudge(f *testing.F) {
 		for _, n := range c.Nodes {
 			job.Env(c, n)
 		}
-		intent.Draft(c, nil, "2026-11-15")
+		intent.Draft(c, nil, "", "2026-11-15")
 		if i := strings.IndexAny(b.String(), "\x1b\x07\x08\u202e"); i >= 0 {
 			t.Fatalf("raw control character at %q", b.String()[max(0, i-40):min(b.Len(), i+20)])
 		}

@@ -37,6 +37,9 @@ give to ssh; spark[1-2] is two hosts; local is this machine.`,
 			if err != nil {
 				return err
 			}
+			if err := a.sshFlag(); err != nil {
+				return err
+			}
 			d, err := a.ask(cmd.Context(), asks)
 			if err != nil {
 				return err
@@ -45,7 +48,7 @@ give to ssh; spark[1-2] is two hosts; local is this machine.`,
 			if err := a.reached(kase, asks); err != nil {
 				return err
 			}
-			text := intent.Draft(kase, ssh, time.Now().Format(time.DateOnly))
+			text := intent.Draft(kase, ssh, a.besideSpec(file), time.Now().Format(time.DateOnly))
 			if _, err := spec.Parse([]byte(text)); err != nil {
 				return fail("", "the draft is wrong, which is a bug in weft: %v", err)
 			}
@@ -55,9 +58,6 @@ give to ssh; spark[1-2] is two hosts; local is this machine.`,
 			next := "weft check"
 			if file != "weft.yaml" {
 				next += " -c " + shellWord(file)
-			}
-			if a.sshConfig != "" {
-				next += " --ssh-config " + shellWord(a.sshConfig)
 			}
 			fmt.Fprintf(a.err, "weft: wrote %s: %d nodes\n      next:\n          %s\n", file, len(kase.Nodes), next)
 			return nil

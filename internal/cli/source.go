@@ -46,6 +46,9 @@ func (a *app) look(ctx context.Context) (*look, error) {
 		return nil, err
 	}
 	if a.from == "" {
+		if err := a.sshFrom(want, folder); err != nil {
+			return nil, err
+		}
 		if l.source, l.dump, err = a.live(ctx, want); err != nil {
 			return nil, err
 		}

@@ -97,17 +97,20 @@ func TestInitThenCheckOverSSH(t *testing.T) {
 		t.Fatalf("init: exit %d\n%s", code, errOut)
 	}
 	text, err := os.ReadFile("weft.yaml")
-	if err != nil || !strings.Contains(string(text), "- name: n1") || !strings.Contains(string(text), "# not reached: ") {
+	if err != nil || !strings.Contains(string(text), "- name: n1") || !strings.Contains(string(text), "# not reached: ") || !strings.Contains(string(text), "ssh_config: \""+conf) {
 		t.Fatalf("weft.yaml: %v\n%s", err, text)
 	}
-	code, out, errOut := weft(t, "check", "--ssh-config", conf)
+	if !strings.HasSuffix(errOut, "next:\n          weft check\n") {
+		t.Errorf("init: next is not weft check:\n%s", errOut)
+	}
+	code, out, errOut := weft(t, "check")
 	if code != exitNo || !strings.Contains(out, "fail     node.read") || !strings.Contains(out, "n3") {
 		t.Errorf("check: exit %d\n%s%s", code, out, errOut)
 	}
-	if code, out, errOut = weft(t, "check", "node.read", "node.kernel", "--ssh-config", conf, "-n", "n[1-2]", "--all"); !strings.Contains(out, "pass     node.kernel") {
+	if code, out, errOut = weft(t, "check", "node.read", "node.kernel", "-n", "n[1-2]", "--all"); !strings.Contains(out, "pass     node.kernel") {
 		t.Errorf("check of two: exit %d\n%s%s", code, out, errOut)
 	}
-	if code, _, errOut = weft(t, "collect", "--ssh-config", conf, "-o", "all.dump"); code != exitIncomplete {
+	if code, _, errOut = weft(t, "collect", "-o", "all.dump"); code != exitIncomplete {
 		t.Errorf("collect: exit %d\n%s", code, errOut)
 	}
 	live, replay := "", ""

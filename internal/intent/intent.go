@@ -11,8 +11,9 @@ import (
 )
 
 // Draft writes a small, commented weft.yaml for a cluster. ssh names what ssh is
-// given for each node; date stands in the first comment.
-func Draft(c *check.Case, ssh map[string]string, date string) string {
+// given for each node and sshConfig its configuration file, "" for the person's own;
+// date stands in the first comment.
+func Draft(c *check.Case, ssh map[string]string, sshConfig, date string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# weft.yaml: who is in the cluster and what it should be.
 # Written by weft init on %s from what the nodes said. It is yours to edit.
@@ -23,6 +24,9 @@ name: %s
 # purpose: inference
 
 `, date, name(c))
+	if sshConfig != "" {
+		fmt.Fprintf(&b, "# How ssh reaches the nodes: weft gives it this file.\nssh_config: %q\n\n", sshConfig)
+	}
 	data(&b, c)
 	b.WriteString("nodes:\n")
 	for _, n := range c.Nodes {

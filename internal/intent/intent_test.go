@@ -18,7 +18,7 @@ func caseOf(c *sample.Cluster) *check.Case {
 
 func draft(t *testing.T, c *check.Case, ssh map[string]string) (string, spec.Spec) {
 	t.Helper()
-	text := Draft(c, ssh, "2026-11-15")
+	text := Draft(c, ssh, "", "2026-11-15")
 	want, err := spec.Parse([]byte(text))
 	if err != nil {
 		t.Fatalf("the draft is wrong: %v\n%s", err, text)
@@ -69,6 +69,19 @@ func TestDraftOfWhatDidNotAnswer(t *testing.T) {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
 		}
+	}
+}
+
+func TestDraftNamesTheSSHConfiguration(t *testing.T) {
+	c := &check.Case{Cluster: fact.Cluster{Nodes: []*fact.Node{{Name: "a"}}}}
+	for _, path := range []string{"ssh.conf", "../my lab/ssh: \"x\".conf", "/etc/a#b\\c", "true", "5"} {
+		want, err := spec.Parse([]byte(Draft(c, nil, path, "2026-11-15")))
+		if err != nil || want.SSHConfig != path {
+			t.Errorf("%q is read as %q, %v", path, want.SSHConfig, err)
+		}
+	}
+	if text := Draft(c, nil, "", "2026-11-15"); strings.Contains(text, "ssh_config") {
+		t.Errorf("nothing was given, yet\n%s", text)
 	}
 }
 

@@ -101,19 +101,27 @@ type validator struct {
 	err  error
 }
 
+// at is the place of a YAML path like $.nodes[2].name.
+func (v *validator) at(path string) (line, column int, ok bool) {
+	p, err := yaml.PathString(path)
+	if err != nil || v.file == nil {
+		return 1, 1, false
+	}
+	node, err := p.FilterFile(v.file)
+	if err != nil || node == nil || node.GetToken() == nil {
+		return 1, 1, false
+	}
+	pos := node.GetToken().Position
+	return pos.Line, pos.Column, true
+}
+
 // wrong notes a problem at a YAML path like $.nodes[2].name.
 func (v *validator) wrong(path, format string, args ...any) {
 	if v.err != nil {
 		return
 	}
-	e := &Error{1, 1, fmt.Sprintf(format, args...)}
-	if p, err := yaml.PathString(path); err == nil {
-		if node, err := p.FilterFile(v.file); err == nil && node != nil && node.GetToken() != nil {
-			pos := node.GetToken().Position
-			e.Line, e.Column = pos.Line, pos.Column
-		}
-	}
-	v.err = e
+	line, column, _ := v.at(path)
+	v.err = &Error{line, column, fmt.Sprintf(format, args...)}
 }
 
 func (v *validator) oneOf(path, got string, want ...string) {
@@ -124,6 +132,9 @@ func (v *validator) oneOf(path, got string, want ...string) {
 
 func (v *validator) spec(s *Spec) {
 	v.oneOf("$.purpose", s.Purpose, "training", "inference", "both")
+	if _, _, there := v.at("$.ssh_config"); there && strings.TrimSpace(s.SSHConfig) == "" {
+		v.wrong("$.ssh_config", "ssh_config is empty: want an ssh configuration file, or leave the key out")
+	}
 	v.oneOf("$.data.layer", s.Data.Layer, "roce", "infiniband", "iwarp")
 	v.oneOf("$.data.switch", s.Data.Switch, "none", "lossless", "plain")
 	v.oneOf("$.data.ipoib", s.Data.IPoIB, "connected", "datagram")

@@ -11,6 +11,7 @@ import (
 const whole = `
 name: desk
 purpose: inference
+ssh_config: lab/ssh.conf
 data:
   layer: roce
   mtu: 9000
@@ -45,6 +46,9 @@ func TestParse(t *testing.T) {
 	if len(s.Nodes) != 4 || s.Nodes[3].Name != "gpu03" || s.Node("spark1").Data[0].Address != "192.168.200.1/24" {
 		t.Errorf("nodes %+v", s.Nodes)
 	}
+	if s.SSHConfig != "lab/ssh.conf" {
+		t.Errorf("ssh_config %q", s.SSHConfig)
+	}
 	if s.Data.MTU != 9000 || s.Workload.Features[0] != "nvlink" {
 		t.Errorf("got %+v", s)
 	}
@@ -66,6 +70,11 @@ func TestParseSaysWhatAndWhere(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"unknown key":    {"name: a\nnoodles: []\n", `2:1: unknown field "noodles"`},
 		"unknown in":     {"data:\n  mtuu: 9000\n", `2:3: unknown field "mtuu"`},
+		"no ssh file":    {"name: a\nssh_config:\nnodes: []\n", "2:12: ssh_config is empty: want an ssh configuration file"},
+		"empty ssh file": {"ssh_config: \"\"\n", "1:13: ssh_config is empty"},
+		"blank ssh file": {"ssh_config: '  '\n", "1:13: ssh_config is empty"},
+		"ssh file list":  {"ssh_config: [a]\n", "1:13: "},
+		"ssh file twice": {"ssh_config: a\nssh_config: b\n", "2:1: "},
 		"wrong type":     {"data:\n  mtu: big\n", "2:8: "},
 		"bad yaml":       {"nodes:\n  - name: [\n", "2:11: "},
 		"key twice":      {"name: a\nname: b\n", "2:1: "},

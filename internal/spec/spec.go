@@ -7,13 +7,14 @@ import "time"
 // Spec is what the owner wants. Its zero value wants nothing in particular: one
 // unconfigured machine is judged by its own facts alone.
 type Spec struct {
-	Name     string   `yaml:"name"`
-	Purpose  string   `yaml:"purpose"`  // "training", "inference", "both" or ""
-	Nodes    []Node   `yaml:"nodes"`    // in the order written
-	Data     Data     `yaml:"data"`     // the data plane
-	Workload Workload `yaml:"workload"` // what will run on it
-	Cables   []Cable  `yaml:"cables"`   // which port is wired to which, where the owner says so
-	Accept   []Accept `yaml:"accept"`   // findings the owner lives with
+	Name      string   `yaml:"name"`
+	Purpose   string   `yaml:"purpose"`    // "training", "inference", "both" or ""
+	SSHConfig string   `yaml:"ssh_config"` // what ssh is given with -F; "" is the person's own; relative to the folder of weft.yaml
+	Nodes     []Node   `yaml:"nodes"`      // in the order written
+	Data      Data     `yaml:"data"`       // the data plane
+	Workload  Workload `yaml:"workload"`   // what will run on it
+	Cables    []Cable  `yaml:"cables"`     // which port is wired to which, where the owner says so
+	Accept    []Accept `yaml:"accept"`     // findings the owner lives with
 }
 
 // Node is one machine.
