@@ -46,6 +46,7 @@ var layers = []layer{
 	{"internal/term", false, nil},
 	{"internal/collect", false, []string{"exec", "dump", "format"}},
 	{"internal/lab/own", false, nil},
+	{"internal/lab/wire", false, nil},
 	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "history", "report", "demo", "exec", "store", "term", "collect"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
