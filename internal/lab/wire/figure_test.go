@@ -61,3 +61,30 @@ func push(b *testing.B, from, to *machine, addr *net.UnixAddr) float64 {
 	}
 	return float64(count*len(f)) / 1e6 / time.Since(begin).Seconds()
 }
+
+func TestNoGarbage(t *testing.T) {
+	_, a, b, _ := trio(t)
+	f, buf := eth(t, two, one, 9000), make([]byte, frameMax)
+	hello := eth(t, all, two, 46)
+	b.send(hello)
+	a.next(hello)
+	allocs := testing.AllocsPerRun(500, func() {
+		if _, err := a.conn.WriteToUnix(f, a.to); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.conn.Read(buf); err != nil || n != len(f) {
+			t.Fatal(n, err)
+		}
+	})
+	direct := testing.AllocsPerRun(500, func() {
+		if _, err := a.conn.WriteToUnix(f, b.conn.LocalAddr().(*net.UnixAddr)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.conn.Read(buf); err != nil || n != len(f) {
+			t.Fatal(n, err)
+		}
+	})
+	if allocs > direct {
+		t.Errorf("%v allocations for a frame, without the switch %v", allocs, direct)
+	}
+}

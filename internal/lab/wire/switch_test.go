@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"net"
-	"testing"
-)
+import "testing"
 
 func TestLearning(t *testing.T) {
 	_, a, b, c := trio(t)
@@ -144,78 +141,6 @@ func TestLimit(t *testing.T) {
 	a.next(over)
 }
 
-// TestFrozenMachine sends far more than may wait for a machine that never reads.
-func TestFrozenMachine(t *testing.T) {
-	dir, a, b, frozen := trio(t)
-	const n = 2 * queueMax
-	for i := range n {
-		f := eth(t, all, one, 46+i)
-		a.send(f)
-		b.next(f)
-	}
-	var got Port
-	wait(t, func() bool { got = at(t, dir, "node3"); return got.Out+got.Queue >= n-queueMax-1 })
-	// One is in the writer's hands, queueMax wait, the kernel holds a few, the rest is lost.
-	if got.Queue == 0 || got.Out == 0 || got.Gone != 0 || got.Out+got.Queue != n-queueMax-1 {
-		t.Errorf("the frozen port %+v", got)
-	}
-	// It thaws: what waited comes in order, and then what is new.
-	for i := range int(got.Out) + queueMax + 1 {
-		frozen.next(eth(t, all, one, 46+i))
-	}
-	end := eth(t, all, one, 46)
-	a.send(end)
-	frozen.next(end)
-}
-
-// TestFrozenMachineIsKilled has its writer wait for a machine that goes, and comes back.
-func TestFrozenMachineIsKilled(t *testing.T) {
-	dir, a, b, frozen := trio(t)
-	const n = 50
-	for i := range n {
-		f := eth(t, all, one, 46+i)
-		a.send(f)
-		b.next(f)
-	}
-	before := at(t, dir, "node3")
-	if before.Out == 0 || before.Out == n {
-		t.Fatalf("the frozen port %+v, want some of %d frames out", before, n)
-	}
-	frozen.conn.Close()
-	if err := sweep(Socket(dir, "rail0", "node3", "vm")); err != nil {
-		t.Fatal(err)
-	}
-	wait(t, func() bool { p := at(t, dir, "node3"); return p.Out+p.Gone == n && p.Out == before.Out })
-	back := plugIn(t, dir, "rail0", "node3")
-	end := eth(t, all, one, 200)
-	a.send(end)
-	back.next(end)
-}
-
-func TestMissingMachine(t *testing.T) {
-	dir := lab(t, rail)
-	a, b := plugIn(t, dir, "rail0", "node1"), plugIn(t, dir, "rail0", "node2")
-	for i := range 3 {
-		f := eth(t, all, one, 46+i)
-		a.send(f)
-		b.next(f)
-	}
-	wait(t, func() bool { return at(t, dir, "node3") == Port{Net: "rail0", Name: "node3", Gone: 3} })
-
-	// It comes; it is killed and its socket stays; it comes again.
-	for i := range 2 {
-		c := plugIn(t, dir, "rail0", "node3")
-		f := eth(t, all, one, 60+i)
-		a.send(f)
-		b.next(f)
-		c.next(f)
-		c.conn.Close() // its name stays
-		if err := sweep(Socket(dir, "rail0", "node3", "vm")); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestTableIsBounded has a machine with more addresses than a switch keeps.
 func TestTableIsBounded(t *testing.T) {
 	d := &domain{table: map[mac]*port{}}
@@ -228,32 +153,5 @@ func TestTableIsBounded(t *testing.T) {
 	}
 	if got := len(d.table); got != 5 {
 		t.Errorf("%d addresses, want the last 5", got)
-	}
-}
-
-func TestNoGarbage(t *testing.T) {
-	_, a, b, _ := trio(t)
-	f, buf := eth(t, two, one, 9000), make([]byte, frameMax)
-	hello := eth(t, all, two, 46)
-	b.send(hello)
-	a.next(hello)
-	allocs := testing.AllocsPerRun(500, func() {
-		if _, err := a.conn.WriteToUnix(f, a.to); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := b.conn.Read(buf); err != nil || n != len(f) {
-			t.Fatal(n, err)
-		}
-	})
-	direct := testing.AllocsPerRun(500, func() {
-		if _, err := a.conn.WriteToUnix(f, b.conn.LocalAddr().(*net.UnixAddr)); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := b.conn.Read(buf); err != nil || n != len(f) {
-			t.Fatal(n, err)
-		}
-	})
-	if allocs > direct {
-		t.Errorf("%v allocations for a frame, without the switch %v", allocs, direct)
 	}
 }

@@ -48,7 +48,7 @@ func Run(ctx context.Context, dir string, nets []Net) (err error) {
 		c.Close()
 		return fmt.Errorf("%s: a switch runs here already", dir)
 	}
-	ctx, fail := context.WithCancelCause(ctx)
+	life, fail := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait() // second, when all it waits for is closed
 	var open []io.Closer
@@ -71,7 +71,7 @@ func Run(ctx context.Context, dir string, nets []Net) (err error) {
 		}
 		for _, p := range d.ports {
 			running.Go(func() { fail(d.receive(p)) })
-			running.Go(func() { p.send(ctx) })
+			running.Go(func() { p.send(life) })
 		}
 	}
 	if err := sweep(control(dir)); err != nil {
@@ -82,10 +82,10 @@ func Run(ctx context.Context, dir string, nets []Net) (err error) {
 		return err
 	}
 	open = append(open, l)
-	running.Go(func() { all.serve(ctx, l) })
-	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, ctx.Err()) {
-		return err
+	running.Go(func() { all.serve(life, l) })
+	<-life.Done()
+	if ctx.Err() == nil {
+		return context.Cause(life)
 	}
 	return nil
 }
@@ -146,10 +146,10 @@ func sweep(path string) error {
 	return os.Remove(path)
 }
 
-// buffer is how much a sender may have on its way to one reader that has not been
-// read: with the ten datagrams that the kernel lets wait (net.unix.max_dgram_qlen)
-// the largest frames fit. The kernel may allow less; then fewer wait. There is no
-// such limit at a reader: unix datagrams count only against who sends.
+// buffer is how much may be on its way to a machine that has not read it. How many
+// frames may, net.unix.max_dgram_qlen says: 10, or 512 where systemd runs. The kernel
+// may grant less (net.core.wmem_max). A reader has no such limit: unix datagrams
+// count only against who sends.
 const buffer = 4 << 20
 
 // plug binds the switch's end of a port and makes the socket that sends to the
