@@ -46,8 +46,9 @@ var layers = []layer{
 	{"internal/term", false, nil},
 	{"internal/collect", false, []string{"exec", "dump", "format"}},
 	{"internal/lab/own", false, nil},
+	{"internal/lab/ib", false, []string{"lab/own"}},
 	{"internal/lab/wire", false, nil},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "history", "report", "demo", "exec", "store", "term", "collect"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "history", "report", "demo", "exec", "store", "term", "collect", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 

@@ -1,0 +1,199 @@
+package ib
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"weft/internal/lab/own"
+)
+
+// How long things may take before something is wrong. Measured on two slow cores
+// with 1000 hosts: namespace 0.05 s, ibsim 0.3 s, opensm 1.5 s.
+const (
+	holdLimit = 10 * time.Second
+	simLimit  = 20 * time.Second
+	smLimit   = 60 * time.Second
+	endLimit  = 10 * time.Second
+)
+
+// hold makes the namespaces and a process that keeps them. /run is empty in there,
+// except for what sshd wants: this machine's services are not the simulated host's.
+func (l *lab) hold(ctx context.Context) error {
+	if err := os.Mkdir(l.path("cwd"), 0o700); err != nil {
+		return err
+	}
+	const script = `mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && ip link set lo up && : >"$0" && exec sleep infinity`
+	p, err := own.Start(l.folder, l.path("holder.log"), "unshare", "--net", "--mount", "--", "sh", "-c", script, l.path("held"))
+	if err != nil {
+		return err
+	}
+	go p.Wait()
+	l.state.Holder = p.Pid
+	if err := l.save(); err != nil {
+		return err
+	}
+	return l.await(ctx, holdLimit, "the network namespace", "holder.log", func() bool { return exists(l.path("held")) })
+}
+
+// startAll starts the simulator and the managers as the faults of the state want
+// them, and waits until the subnet is up.
+func (l *lab) startAll(ctx context.Context) error {
+	if err := l.startSim(ctx); err != nil {
+		return err
+	}
+	return l.startSMs(ctx)
+}
+
+func (l *lab) startSim(ctx context.Context) error {
+	if err := os.WriteFile(l.path("net"), []byte(netText(l.shape, l.slow())), 0o600); err != nil {
+		return err
+	}
+	os.Remove(l.path("console"))
+	if err := syscall.Mkfifo(l.path("console"), 0o600); err != nil {
+		return fmt.Errorf("%s: %w", l.path("console"), err)
+	}
+	os.Remove(l.path("ibsim.log"))
+	nodes := l.shape.hosts + l.shape.switches()
+	ports := 2*l.shape.hosts + (l.shape.radix+1)*l.shape.switches()
+	// The console is opened for reading and writing, so that it never ends.
+	const script = `exec ibsim -s -N "$1" -S "$2" -P "$3" "$4" <>"$0"`
+	err := l.run("ibsim.log", "sh", "-c", script, l.path("console"), strconv.Itoa(nodes+1), strconv.Itoa(l.shape.switches()+1), strconv.Itoa(ports+1), l.path("net"))
+	if err != nil {
+		return err
+	}
+	return l.await(ctx, simLimit, "ibsim", "ibsim.log", func() bool { return l.said("ibsim.log", "simulator ready") })
+}
+
+// smOptions makes opensm quick to notice: what it polls every 10 s by default
+// would make each fault take as long. The log must be written as it happens.
+const smOptions = "force_log_flush TRUE\nsweep_interval 2\nsminfo_polling_timeout 500\nignore_other_sm %s\n"
+
+// startSMs starts the managers that the state wants. The first runs on the first
+// host, the other on the last.
+func (l *lab) startSMs(ctx context.Context) error {
+	for i, host := range l.managers() {
+		name := "sm" + strconv.Itoa(i+1)
+		cache := l.path(name)
+		if err := os.MkdirAll(cache, 0o700); err != nil {
+			return err
+		}
+		alone := "FALSE"
+		if l.broken("two-sms") {
+			alone = "TRUE"
+		}
+		if err := os.WriteFile(l.path(name+".conf"), fmt.Appendf(nil, smOptions, alone), 0o600); err != nil {
+			return err
+		}
+		log := name + ".log"
+		os.Remove(l.path(log))
+		argv := append(l.as(host), "OSM_CACHE_DIR="+cache, "OSM_TMP_DIR="+cache, "opensm", "-F", l.path(name+".conf"), "-f", l.path(log))
+		if err := l.run(name+".out", argv...); err != nil {
+			return err
+		}
+		err := l.await(ctx, smLimit, "opensm on "+host, log, func() bool {
+			return l.said(log, "SUBNET UP") || l.said(log, "Entering STANDBY state")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// managers are the hosts where opensm runs.
+func (l *lab) managers() []string {
+	first, last := hostName(0), hostName(l.shape.hosts-1)
+	switch {
+	case l.broken("no-sm"):
+		return nil
+	case l.state.SMs == 2 || l.broken("two-sms"):
+		return []string{first, last}
+	}
+	return []string{first}
+}
+
+// as is the start of a command line that runs as a simulated host.
+func (l *lab) as(host string) []string {
+	return []string{"env", "LD_PRELOAD=" + preload(), "SIM_HOST=" + host}
+}
+
+// preload is the library that makes libibumad talk to ibsim.
+func preload() string {
+	for _, dir := range []string{"/usr/lib/*-linux-gnu/umad2sim", "/usr/lib64/umad2sim", "/usr/local/lib/umad2sim"} {
+		if found, _ := filepath.Glob(dir + "/libumad2sim.so"); len(found) > 0 {
+			return found[0]
+		}
+	}
+	return ""
+}
+
+// enter is the start of a command line that runs inside the fabric. The libraries
+// of simulated hosts write into the folder where they run.
+func (l *lab) enter() []string {
+	return []string{"nsenter", "--target", strconv.Itoa(l.state.Holder), "--net", "--mount", "--wd=" + l.path("cwd")}
+}
+
+// run starts a process inside the fabric.
+func (l *lab) run(log string, argv ...string) error {
+	p, err := own.Start(l.folder, l.path(log), append(l.enter(), argv...)...)
+	if err != nil {
+		return err
+	}
+	go p.Wait()
+	return nil
+}
+
+// Process is one process of a fabric.
+type Process struct {
+	PID  int
+	Name string // "ibsim", "opensm"
+}
+
+func (l *lab) processes() ([]Process, error) {
+	procs, err := own.List(l.folder)
+	var out []Process
+	for _, p := range procs {
+		out = append(out, Process{p.PID, filepath.Base(p.Args[0])})
+	}
+	return out, err
+}
+
+// end ends some processes and waits until they are gone.
+func (l *lab) end(ctx context.Context, what string, which func(own.Proc) bool) error {
+	var err error
+	gone := func() bool {
+		var procs []own.Proc
+		if procs, err = own.List(l.folder); err != nil {
+			return true
+		}
+		left := false
+		for _, p := range procs {
+			if which(p) {
+				left = true
+				if err = own.Signal(p.PID, l.folder, syscall.SIGTERM); err != nil {
+					return true
+				}
+			}
+		}
+		return !left
+	}
+	if wait := l.await(ctx, endLimit, "the end of "+what, "", gone); wait != nil {
+		return wait
+	}
+	return err
+}
+
+func named(names ...string) func(own.Proc) bool {
+	return func(p own.Proc) bool { return slices.Contains(names, filepath.Base(p.Args[0])) }
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,67 @@
+package ib
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// listed is how many hosts weft.yaml names: all of a small fabric, else the first
+// two. Each costs a login and a look; the fabric is asked once for all of them.
+func (s shape) listed() int {
+	if s.hosts <= 8 {
+		return s.hosts
+	}
+	return 2
+}
+
+func (l *lab) specText() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# A simulated InfiniBand fabric, made by weft lab ib up and removed by weft lab ib down:\n# %s.\n", l.state.Shape)
+	fmt.Fprintf(&b, "name: lab-ib\nssh_config: %s\ndata:\n  layer: infiniband\n", l.path("ssh_config"))
+	if n := l.shape.listed(); n < l.shape.hosts {
+		fmt.Fprintf(&b, "# %d of %d hosts: each is a login and a look of its own, and the fabric is asked once for\n# all. Any other of node0001 to %s can be added here.\n", n, l.shape.hosts, hostName(l.shape.hosts-1))
+	}
+	b.WriteString("nodes:\n")
+	for i := range l.shape.listed() {
+		fmt.Fprintf(&b, "  - name: %s\n", hostName(i))
+	}
+	return b.String()
+}
+
+// writeSpec notes what it will write before it writes, so that Down knows the file
+// again whenever weft is killed.
+func (l *lab) writeSpec(context.Context) error {
+	text := l.specText()
+	l.state.Sum = sum([]byte(text))
+	if err := l.save(); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.state.Spec, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s %w", l.state.Spec, ErrSpec)
+	} else if err != nil {
+		return err
+	}
+	_, werr := f.WriteString(text)
+	return errors.Join(werr, f.Close())
+}
+
+// removeSpec removes the weft.yaml if it is as it was written.
+func (l *lab) removeSpec() (kept string, err error) {
+	b, err := os.ReadFile(l.state.Spec)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || l.state.Sum == "":
+		return "", nil
+	case err != nil:
+		return "", err
+	case sum(b) != l.state.Sum:
+		return l.state.Spec, nil
+	}
+	return "", os.Remove(l.state.Spec)
+}
+
+func sum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }

@@ -1,0 +1,87 @@
+package ib
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const stateFile = "state.json"
+
+// State is what a folder holds.
+type State struct {
+	Hosts  int       `json:"hosts"`
+	SMs    int       `json:"sms"`
+	Shape  string    `json:"shape"` // in words
+	Spec   string    `json:"spec"`  // the weft.yaml that was written for it
+	Sum    string    `json:"sum"`   // SHA-256 of it
+	Holder int       `json:"holder"`
+	Broken []Broken  `json:"broken"`
+	Began  time.Time `json:"began"`
+	Ready  time.Time `json:"ready"` // zero: it never came up
+}
+
+// Broken is a fault that was made and not healed.
+type Broken struct {
+	Fault  string `json:"fault"`
+	Target string `json:"target"`
+	Check  string `json:"check"` // what weft should say of it
+}
+
+// lab is an open folder.
+type lab struct {
+	folder string
+	state  State
+	shape  shape
+}
+
+func (l *lab) path(name string) string { return filepath.Join(l.folder, name) }
+
+// save writes the state so that a reader, or a kill, finds the old one or the new.
+func (l *lab) save() error {
+	b, err := json.MarshalIndent(l.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.path(stateFile+".new"), b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(l.path(stateFile+".new"), l.path(stateFile))
+}
+
+// open reads a folder. A state that cannot be read comes with a nil lab, so that
+// Down can still remove it.
+func open(folder string) (*lab, error) {
+	b, err := os.ReadFile(filepath.Join(folder, stateFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, ErrDown
+	} else if err != nil {
+		return nil, err
+	}
+	l := &lab{folder: folder}
+	if err := l.read(b); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.path(stateFile), err)
+	}
+	return l, nil
+}
+
+func (l *lab) read(b []byte) (err error) {
+	if err = json.Unmarshal(b, &l.state); err != nil {
+		return err
+	}
+	l.shape, err = shapeOf(l.state.Hosts)
+	return err
+}
+
+// Look returns the state of a folder and how many of its processes run.
+func Look(folder string) (State, []Process, error) {
+	l, err := open(folder)
+	if err != nil {
+		return State{}, nil, err
+	}
+	procs, err := l.processes()
+	return l.state, procs, err
+}
