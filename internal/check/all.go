@@ -31,6 +31,7 @@ var All = []Check{
 	portFirmware,
 	portErrors,
 	portCarries,
+	portShaping,
 	portPause,
 	portTemp,
 	ibSM,

@@ -49,7 +49,8 @@ func goodNode(i int) *fact.Node {
 		},
 		Netdevs: []*fact.Netdev{
 			{Name: "eno1", Index: 2, MAC: fmt.Sprintf("02:00:00:00:00:%02x", i), Type: "ether", Oper: "up", Carrier: fact.Some(true), MTU: fact.Some(1500), Speed: fact.Some(1 * unit.Gbps), Addrs: []string{fmt.Sprintf("10.0.0.%d/24", i)}},
-			{Name: "eth2", Index: 3, MAC: fmt.Sprintf("02:00:00:00:01:%02x", i), BDF: "0000:19:00.0", Driver: "mlx5_core", Firmware: "28.43.2026", Type: "ether", Oper: "up", Carrier: fact.Some(true), MTU: fact.Some(9000), Speed: rate, MaxSpeed: rate, Addrs: []string{fmt.Sprintf("192.168.200.%d/24", i)}, Flaps: fact.Some(0)},
+			{Name: "eth2", Index: 3, MAC: fmt.Sprintf("02:00:00:00:01:%02x", i), BDF: "0000:19:00.0", Driver: "mlx5_core", Firmware: "28.43.2026", Type: "ether", Oper: "up", Carrier: fact.Some(true), MTU: fact.Some(9000), Speed: rate, MaxSpeed: rate, Addrs: []string{fmt.Sprintf("192.168.200.%d/24", i)}, Flaps: fact.Some(0),
+				Qdiscs: []fact.Qdisc{{Kind: "mq"}, {Kind: "fq_codel"}}, QdiscsRead: true},
 			{Name: "eth3", Index: 4, MAC: fmt.Sprintf("02:00:00:00:02:%02x", i), BDF: "0000:19:00.1", Driver: "mlx5_core", Type: "ether", Oper: "down", Carrier: fact.Some(false), MTU: fact.Some(1500)},
 		},
 		GPUs: []*fact.GPU{{

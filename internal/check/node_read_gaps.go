@@ -49,7 +49,7 @@ var readBarred = []string{"permission", "not permitted", "root", "superuser", "a
 var readNeeds = []struct{ what, files, cmds string }{
 	{"GPUs", "/sys/class/drm /sys/class/kfd /proc/driver/nvidia /opt/rocm", "nvidia-smi rocm-smi amd-smi rocminfo"},
 	{"RDMA ports", "/sys/class/infiniband /dev/infiniband /sys/kernel/config/rdma_cm", "rdma ibv_devinfo ibstat show_gids ls"},
-	{"network interfaces", "/sys/class/net", "ip devlink getent ping ssh-connection"},
+	{"network interfaces", "/sys/class/net", "ip tc devlink getent ping ssh-connection"},
 	{"NIC settings", "", "ethtool dcb mlnx_qos"},
 	{"PCIe registers", "/sys/bus/pci /sys/devices/pci /sys/kernel/iommu_groups", "lspci setpci"},
 	{"firewall", "", "nft iptables ufw firewall-cmd"},

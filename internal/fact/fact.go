@@ -262,7 +262,17 @@ type Netdev struct {
 	Zone     string         `json:"zone,omitempty"`  // firewalld zone
 	Flaps    Val[int]       `json:"flaps"`           // carrier_down_count
 
+	Qdiscs     []Qdisc `json:"qdiscs,omitempty"` // tc qdisc: what packets wait in before they are sent, equal ones once
+	QdiscsRead bool    `json:"qdiscs_read"`      // tc told all of them; else there is at most the root's kind, from ip addr
+
 	prefixes []netip.Prefix // of Addrs, made by Index
+}
+
+// Qdisc is a queueing discipline of a netdev.
+type Qdisc struct {
+	Kind string         `json:"kind"`           // "mq", "fq_codel", "netem"
+	Rate Val[unit.Rate] `json:"rate"`           // the most that it lets through, where it says so: netem, tbf, cake
+	Does []string       `json:"does,omitempty"` // what else netem does, in tc's words: "delay 5ms", "loss 1%"
 }
 
 // Prefixes returns the addresses with their prefix length, IPv4 first; what cannot

@@ -32,6 +32,7 @@ var netReader = Reader{
 		{Run: "ip -j route"},
 		{Run: "ip -j -6 route", Quiet: true},
 		{Run: "ip -j neigh", Quiet: true},
+		{Run: "tc -j qdisc show"},
 		{Run: "ethtool -i {}", For: rdmaNetdevs, Quiet: true},
 		{Run: "ethtool {}", For: rdmaNetdevs, Quiet: true},
 	},
@@ -75,6 +76,7 @@ func readNet(d *dump.Node, n *fact.Node) {
 		n.Netdevs = append(n.Netdevs, dev)
 	}
 	readAddrs(d, n)
+	readQdiscs(d, n)
 	for _, dev := range n.Netdevs {
 		readEthtool(d, dev)
 	}
@@ -129,6 +131,9 @@ func readAddrs(d *dump.Node, n *fact.Node) {
 			fill(&dev.Oper, strings.ToLower(l.State))
 			fill(&dev.Mode, l.IPoIBMode)
 			fill(&dev.Master, l.Master)
+			if l.Qdisc != "" && len(dev.Qdiscs) == 0 {
+				dev.Qdiscs = []fact.Qdisc{{Kind: l.Qdisc}}
+			}
 			if l.MTU != nil {
 				fillVal(&dev.MTU, *l.MTU)
 			}

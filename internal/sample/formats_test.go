@@ -26,6 +26,7 @@ var parsers = []struct {
 	{"$ ip -j route get ", one(iproute.ParseRouteGet)},
 	{"$ ip -j route", one(iproute.ParseRoutes)},
 	{"$ ip -j neigh", one(iproute.ParseNeigh)},
+	{"$ tc -j qdisc", one(iproute.ParseQdiscs)},
 	{"$ rdma -j link", one(iproute.ParseRDMALink)},
 	{"$ ibv_devinfo", one(ibdev.ParseDevinfo)},
 	{"$ ibnetdiscover", one(ibnet.ParseNetdiscover)},

@@ -141,6 +141,29 @@ func (m *Machine) writeAddrs(w writer) {
 		links = append(links, l)
 	}
 	w.cmd("ip -j -d addr", jsonLine(links))
+	m.writeQdiscs(w)
+}
+
+type tcQdisc struct {
+	Kind    string         `json:"kind"`
+	Handle  string         `json:"handle"`
+	Dev     string         `json:"dev"`
+	Root    bool           `json:"root,omitempty"`
+	Parent  string         `json:"parent,omitempty"`
+	RefCnt  int            `json:"refcnt,omitempty"`
+	Options map[string]int `json:"options"`
+}
+
+// writeQdiscs gives every interface mq and one fair queue, as the kernel does for a
+// card with one transmit queue.
+func (m *Machine) writeQdiscs(w writer) {
+	all := []tcQdisc{{Kind: "noqueue", Handle: "0:", Dev: "lo", Root: true, RefCnt: 2, Options: map[string]int{}}}
+	for _, d := range m.Net {
+		all = append(all,
+			tcQdisc{Kind: "mq", Handle: "0:", Dev: d.Name, Root: true, Options: map[string]int{}},
+			tcQdisc{Kind: "fq_codel", Handle: "0:", Dev: d.Name, Parent: ":1", Options: map[string]int{"limit": 10240, "flows": 1024, "quantum": 1514, "target": 4999, "interval": 99999}})
+	}
+	w.cmd("tc -j qdisc show", jsonLine(all))
 }
 
 type ipRoute struct {

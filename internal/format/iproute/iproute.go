@@ -1,4 +1,4 @@
-// Package iproute reads what iproute2 prints (ip addr, link, route and neigh; rdma link and dev), as JSON and as text, and net-tools' ifconfig. Pure: bytes in, structs out.
+// Package iproute reads what iproute2 prints (ip addr, link, route and neigh; rdma link and dev; tc qdisc), as JSON and as text, and net-tools' ifconfig. Pure: bytes in, structs out.
 package iproute
 
 import (
