@@ -86,7 +86,7 @@ func (c *Case) prepare() {
 		o.cards, o.gpus = findCards(n, o.data), findGPUs(n)
 		c.own[n] = o
 	}
-	c.master, c.subnets, c.gpuCounts = smWorks(c), peerSubnets(c), usualGPUs(c)
+	c.master, c.subnets, c.gpuCounts, c.numa = smWorks(c), peerSubnets(c), usualGPUs(c), usualNUMA(c)
 }
 
 // wish returns what weft.yaml says of a port; zero when it says nothing.

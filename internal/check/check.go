@@ -88,6 +88,7 @@ type Case struct {
 	master    bool                  // a subnet manager is at work, see smWorks
 	subnets   map[string]portSubnet // RoCE port name → see peerSubnets
 	gpuCounts map[machine]int       // see usualGPUs
+	numa      map[numaSlot]int      // see usualNUMA
 }
 
 // own is what checks ask of one node, time and again.

@@ -10,8 +10,8 @@ import (
 
 var pcieNUMA = Check{
 	ID:    "pcie.numa",
-	Title: "Every GPU has a NIC on its NUMA node",
-	None:  "no node has both a GPU and a data port on PCIe",
+	Title: "NICs are on the NUMA node of the GPUs and processors that use them",
+	None:  "no node has a data port on PCIe and a GPU, or several NUMA nodes, to be near to",
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
 		cards := c.cards(n)
 		for _, g := range n.GPUs {
@@ -19,6 +19,11 @@ var pcieNUMA = Check{
 				out = append(out, judgeNUMA(n, g, cards))
 			}
 		}
+		c.numaNICs(n, func(p *fact.Port, numa int) {
+			if f := judgeNICNUMA(c, n, p, numa); f.Status != Pass || len(n.GPUs) == 0 {
+				out = append(out, f) // beside GPUs, which say more, a pass would be noise
+			}
+		})
 		return out
 	},
 }

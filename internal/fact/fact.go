@@ -122,6 +122,7 @@ type Host struct {
 	SkewError  Val[float64]   `json:"skew_error"`        // half the round trip that the skew was measured in, seconds
 	ClockSync  Val[bool]      `json:"clock_sync"`        // NTP synchronised, as timedatectl or chronyc say
 	NUMANodes  int            `json:"numa_nodes"`
+	NUMACPUs   map[int]string `json:"numa_cpus,omitempty"`  // node*/cpulist: "0-15"; "" is a NUMA node without processors
 	User       string         `json:"user,omitempty"`       // who weft was on the node
 	Groups     []string       `json:"groups,omitempty"`     // that user's groups
 	SSHFrom    string         `json:"ssh_from,omitempty"`   // SSH_CONNECTION: client address

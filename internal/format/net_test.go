@@ -28,3 +28,15 @@ func TestNetdevOnThePCIBus(t *testing.T) {
 		}
 	}
 }
+
+// The kernel writes an empty line for a NUMA node that has memory and no processors.
+func TestNUMANodesWithoutProcessors(t *testing.T) {
+	d := dump.NewNode("n")
+	d.Text["/sys/devices/system/node/node0/cpulist"] = "0-1\n"
+	d.Text["/sys/devices/system/node/node1/cpulist"] = "\n"
+	d.Text["/sys/devices/system/node/node2/distance"] = "20 20 10\n" // its cpulist was not read
+	h := Node(d).Host
+	if cpus, ok := h.NUMACPUs[1]; h.NUMANodes != 3 || len(h.NUMACPUs) != 2 || h.NUMACPUs[0] != "0-1" || cpus != "" || !ok {
+		t.Errorf("got %d NUMA nodes, %v", h.NUMANodes, h.NUMACPUs)
+	}
+}

@@ -27,7 +27,17 @@ func readHost(d *dump.Node, n *fact.Node) {
 			h.Memory = fact.Some(unit.Size(*m.TotalBytes))
 		}
 	}
-	h.NUMANodes = len(d.Dir("/sys/devices/system/node"))
+	const numa = "/sys/devices/system/node"
+	h.NUMANodes = len(d.Dir(numa))
+	for _, name := range d.Dir(numa) {
+		id, err := strconv.Atoi(strings.TrimPrefix(name, "node"))
+		if cpus, ok := d.Get(numa + "/" + name + "/cpulist"); ok && err == nil {
+			if h.NUMACPUs == nil {
+				h.NUMACPUs = map[int]string{}
+			}
+			h.NUMACPUs[id] = strings.TrimSpace(cpus)
+		}
+	}
 	if text, ok := d.Cmd("uname -m"); ok {
 		h.Arch = strings.TrimSpace(text)
 	}
