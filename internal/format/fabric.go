@@ -2,6 +2,7 @@ package format
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,20 +21,21 @@ var fabricReader = Reader{
 		{Run: "ibqueryerrors", Root: true, Quiet: true},
 		{Run: "sminfo", Root: true, Quiet: true}, // fails when no manager answers, which is an answer: see readSMs
 		{Run: "saquery SMIR", Root: true, Quiet: true},
+		{Run: everySM, Sh: `saquery -s | sed -n '/IsSMdisabled/q; s/^[[:space:]]*base_lid\.*//p' | sort -u | head -n 8 | while read -r l; do sminfo "$l"; done`, Root: true, Quiet: true},
 	},
 	Read: func(*dump.Node, *fact.Node) {}, // the answer is about the cluster: see Fabric
 }
 
-// hasInfiniBand reports whether a node has an InfiniBand port.
+// everySM asks every port on which a manager runs. A master that ignores the others
+// does not tell of them, so two that race are seen only by asking each of them.
+const everySM = "sminfo of every manager"
+
+// hasInfiniBand reports whether a node has an InfiniBand port with something at the
+// other end: one without cannot see the fabric.
 func hasInfiniBand(d *dump.Node) bool {
-	for _, dev := range d.Dir(ibDir) {
-		for _, port := range d.Dir(ibDir + "/" + dev + "/ports") {
-			if word(d, ibDir+"/"+dev+"/ports/"+port+"/link_layer") == "InfiniBand" {
-				return true
-			}
-		}
-	}
-	return false
+	n := &fact.Node{}
+	readRDMA(d, n)
+	return slices.ContainsFunc(n.Ports, func(p *fact.Port) bool { return p.IB() && p.State != "DOWN" })
 }
 
 // Fabric reads what the fabric tools said on any node; nil when none did.
@@ -59,7 +61,7 @@ func Fabric(d *dump.Dump) *fact.Fabric {
 		for _, cmd := range n.Cmds("ibqueryerrors") {
 			text, _ := n.Cmd(cmd)
 			report, _ := ibnet.ParseQueryErrors([]byte(text))
-			readErrors(f, report)
+			readErrors(f, w, report)
 		}
 		readSMs(f, n)
 	}
@@ -154,14 +156,17 @@ type portKey struct {
 	port int
 }
 
-func readErrors(f *fact.Fabric, report ibnet.ErrorReport) {
+// readErrors adds what was counted to the links. Hosts are listed by the GUID of
+// their port.
+func readErrors(f *fact.Fabric, w where, report ibnet.ErrorReport) {
 	for _, p := range report.Ports {
 		if p.All {
 			continue
 		}
+		guid := w.nodeOf(p.GUID)
 		for i := range f.Links {
 			l := &f.Links[i]
-			if l.A.Port == p.Port && l.A.GUID == p.GUID || l.B.Port == p.Port && (l.B.GUID == p.GUID || l.B.Name == p.Name) {
+			if l.A.Port == p.Port && l.A.GUID == guid || l.B.Port == p.Port && (l.B.GUID == guid || l.B.Name == p.Name) {
 				if l.Errors == nil {
 					l.Errors = map[string]uint64{}
 				}
@@ -176,6 +181,10 @@ func readErrors(f *fact.Fabric, report ibnet.ErrorReport) {
 
 func readSMs(f *fact.Fabric, n *dump.Node) {
 	var sms []ibnet.SM
+	if text, ok := n.Cmd(everySM); ok { // first: what a manager says of itself is right
+		each, _ := ibnet.ParseSminfo([]byte(text))
+		sms = append(sms, each...)
+	}
 	if text, ok := n.Cmd("saquery SMIR"); ok {
 		sa, _ := ibnet.ParseSaquery([]byte(text))
 		sms = append(sms, sa.SMs...)

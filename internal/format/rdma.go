@@ -32,10 +32,10 @@ var rdmaReader = Reader{
 		{Dir: "/sys/kernel/config/rdma_cm/*/ports/*", Names: []string{"default_roce_mode"}, Quiet: true},
 		{Dir: ibDir + "/*", Names: []string{"device", "device/driver"}, Link: true},
 	},
-	Cmds: []Cmd{
+	Cmds: append([]Cmd{
 		{Run: "rdma -j link", For: ibDir, Quiet: true},
 		{Run: "ibv_devinfo", For: ibDir, Quiet: true}, // the packet size in force is in no file
-	},
+	}, umadCmds...),
 	Read: readRDMA,
 }
 
@@ -52,6 +52,7 @@ func readRDMA(d *dump.Node, n *fact.Node) {
 	}
 	readDevinfo(d, n)
 	readIbstat(d, n)
+	readUmad(d, n)
 	readRDMALink(d, n)
 	readShowGIDs(d, n)
 	slices.SortFunc(n.Ports, func(a, b *fact.Port) int { return strings.Compare(a.Name, b.Name) })

@@ -23,6 +23,8 @@ type PortState struct {
 	SpeedSupported []string // as Port.Speed, slowest first, extended speeds included
 	SpeedEnabled   []string
 	SpeedActive    string
+	MTUSupported   int // bytes; smpquery alone prints these
+	MTUActive      int
 }
 
 // ParseIbportstate reads ibportstate: the port, then its peer where it was asked.
@@ -108,6 +110,10 @@ func (p *PortState) field(f *faults, line int, key, val string) {
 			f.Add(line, "%s: %.60q is not a width", key, val)
 		}
 		p.WidthActive = n
+	case "MtuCap":
+		p.MTUSupported = f.mtu(line, key, val)
+	case "NeighborMTU":
+		p.MTUActive = f.mtu(line, key, val)
 	default:
 		if rest, ok := strings.CutPrefix(key, "LinkSpeed"); ok {
 			p.speeds(f, line, key, strings.TrimRight(strings.TrimPrefix(rest, "Ext"), "2"), val)

@@ -138,7 +138,7 @@ func (l *lab) count(ctx context.Context, b Broken, on bool) error {
 	const script = `n=480; while :; do n=$((n+20)); [ $n -le 65535 ] || n=65535; for c in $2; do echo "PerformanceSet $0 PortCounters.$c=$n"; done >>"$1"; sleep 0.5; done`
 	at := quoted(b.Target)
 	if on {
-		return l.run("count.log", "sh", "-c", script, at, l.path("console"), strings.Join(errorCounters, " "))
+		return l.run("count.log", "sh", "-c", script, at, in("console"), strings.Join(errorCounters, " "))
 	}
 	if err := l.end(ctx, "the growing counters", func(p own.Proc) bool { return slices.Contains(p.Args, at) }); err != nil {
 		return err

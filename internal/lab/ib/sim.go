@@ -22,14 +22,21 @@ const (
 	endLimit  = 10 * time.Second
 )
 
-// hold makes the namespaces and a process that keeps them. /run is empty in there,
-// except for what sshd wants: this machine's services are not the simulated host's.
+// inside is where the folder is within the fabric's mount namespace.
+const inside = "/run/lab"
+
+func in(name string) string { return inside + "/" + name }
+
+// hold makes the namespaces and a process that keeps them. This machine's services
+// and root's own dotfiles are not the simulated hosts', so /run and root's home are
+// empty in there, except for what sshd wants and the folder itself.
 func (l *lab) hold(ctx context.Context) error {
 	if err := os.Mkdir(l.path("cwd"), 0o700); err != nil {
 		return err
 	}
-	const script = `mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && ip link set lo up && : >"$0" && exec sleep infinity`
-	p, err := own.Start(l.folder, l.path("holder.log"), "unshare", "--net", "--mount", "--", "sh", "-c", script, l.path("held"))
+	const script = `exec 9<"$0" && mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/sshd "$1" && mount --bind /proc/self/fd/9 "$1" && exec 9<&- &&
+mount -t tmpfs -o mode=700 tmpfs ~root && ip link set lo up && : >"$1/held" && exec sleep infinity`
+	p, err := own.Start(l.folder, l.path("holder.log"), "unshare", "--net", "--mount", "--", "sh", "-c", script, l.folder, inside)
 	if err != nil {
 		return err
 	}
@@ -63,7 +70,7 @@ func (l *lab) startSim(ctx context.Context) error {
 	ports := 2*l.shape.hosts + (l.shape.radix+1)*l.shape.switches()
 	// The console is opened for reading and writing, so that it never ends.
 	const script = `exec ibsim -s -N "$1" -S "$2" -P "$3" "$4" <>"$0"`
-	err := l.run("ibsim.log", "sh", "-c", script, l.path("console"), strconv.Itoa(nodes+1), strconv.Itoa(l.shape.switches()+1), strconv.Itoa(ports+1), l.path("net"))
+	err := l.run("ibsim.log", "sh", "-c", script, in("console"), strconv.Itoa(nodes+1), strconv.Itoa(l.shape.switches()+1), strconv.Itoa(ports+1), in("net"))
 	if err != nil {
 		return err
 	}
@@ -79,8 +86,7 @@ const smOptions = "force_log_flush TRUE\nsweep_interval 2\nsminfo_polling_timeou
 func (l *lab) startSMs(ctx context.Context) error {
 	for i, host := range l.managers() {
 		name := "sm" + strconv.Itoa(i+1)
-		cache := l.path(name)
-		if err := os.MkdirAll(cache, 0o700); err != nil {
+		if err := os.MkdirAll(l.path(name), 0o700); err != nil {
 			return err
 		}
 		alone := "FALSE"
@@ -92,7 +98,7 @@ func (l *lab) startSMs(ctx context.Context) error {
 		}
 		log := name + ".log"
 		os.Remove(l.path(log))
-		argv := append(l.as(host), "OSM_CACHE_DIR="+cache, "OSM_TMP_DIR="+cache, "opensm", "-F", l.path(name+".conf"), "-f", l.path(log))
+		argv := append(l.as(host), "OSM_CACHE_DIR="+in(name), "OSM_TMP_DIR="+in(name), "opensm", "-F", in(name+".conf"), "-f", in(log))
 		if err := l.run(name+".out", argv...); err != nil {
 			return err
 		}
@@ -136,7 +142,7 @@ func preload() string {
 // enter is the start of a command line that runs inside the fabric. The libraries
 // of simulated hosts write into the folder where they run.
 func (l *lab) enter() []string {
-	return []string{"nsenter", "--target", strconv.Itoa(l.state.Holder), "--net", "--mount", "--wd=" + l.path("cwd")}
+	return []string{"nsenter", "--target", strconv.Itoa(l.state.Holder), "--net", "--mount", "env", "--chdir=" + in("cwd")}
 }
 
 // run starts a process inside the fabric.

@@ -29,7 +29,23 @@ func (l *lab) specText() string {
 	for i := range l.shape.listed() {
 		fmt.Fprintf(&b, "  - name: %s\n", hostName(i))
 	}
+	b.WriteString("accept:\n")
+	for _, a := range accepts {
+		fmt.Fprintf(&b, "  - check: %s\n    reason: %s\n", a.check, a.reason)
+	}
 	return b.String()
+}
+
+// accepts are the checks that see, beside the simulated port, the machine that
+// simulates it.
+var accepts = []struct{ check, reason string }{
+	{"node.devices", "a simulated port has no kernel device"},
+	{"node.modules", "a simulated port needs no kernel module"},
+	{"node.memlock", "nothing locks memory for a simulated port"},
+	{"node.packages", "the packages are those of the machine that runs the lab"},
+	{"node.kernel", "the kernel is that of the machine that runs the lab"},
+	{"node.iommu", "the IOMMU is that of the machine that runs the lab"},
+	{"node.clock", "all simulated hosts have the clock of the machine that runs the lab"},
 }
 
 // writeSpec notes what it will write before it writes, so that Down knows the file

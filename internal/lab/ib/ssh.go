@@ -19,20 +19,20 @@ const keyAlias = "weft-lab-ib"
 // through a pipe. No port is opened.
 const sshConfig = `Host node*
   User root
-  ProxyCommand FOLDER/host %n
+  ProxyCommand @FOLDER@/host %n
   HostKeyAlias ` + keyAlias + `
-  UserKnownHostsFile FOLDER/known_hosts
+  UserKnownHostsFile @FOLDER@/known_hosts
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
-  IdentityFile FOLDER/user_key
+  IdentityFile @FOLDER@/user_key
   IdentitiesOnly yes
   IdentityAgent none
 `
 
 // sshdConfig lets in root with the lab's key and nobody else. The folder is for its
 // owner alone, which sshd cannot tell where a parent, like /tmp, is not.
-const sshdConfig = `HostKey FOLDER/host_key
-AuthorizedKeysFile FOLDER/user_key.pub
+const sshdConfig = `HostKey ` + inside + `/host_key
+AuthorizedKeysFile ` + inside + `/user_key.pub
 StrictModes no
 AllowUsers root
 PermitRootLogin prohibit-password
@@ -43,20 +43,30 @@ PidFile none
 AllowTcpForwarding no
 LogLevel ERROR
 PrintMotd no
-ForceCommand cd FOLDER/cwd && exec sh -c "$SSH_ORIGINAL_COMMAND"
+ForceCommand cd ` + inside + `/cwd && PATH=` + inside + `/bin:$PATH exec sh ${SSH_ORIGINAL_COMMAND:+-c "$SSH_ORIGINAL_COMMAND"}
 `
 
 // hostScript is one connection to a simulated host: sshd in the fabric, with the
 // host's name, whose commands see the host's port. The holder's number may be
 // another process's by now, so its mark is looked at first.
 const hostScript = `#!/bin/sh
-grep -qszxF OWNER /proc/HOLDER/environ || { echo 'the fabric is not up: weft lab ib up' >&2; exit 1; }
-grep -qs "^Hca.*\"$1\"" FOLDER/net || { echo "$1: no such host in the fabric" >&2; exit 1; }
-export OWNER
-exec nsenter --target HOLDER --net --mount unshare --uts sh -c '
+grep -qszxF @OWNER@ /proc/@HOLDER@/environ || { echo 'the fabric is not up: weft lab ib up' >&2; exit 1; }
+grep -qs "^Hca.*\"$1\"" @FOLDER@/net || { echo "$1: no such host in the fabric" >&2; exit 1; }
+export @OWNER@
+exec nsenter --target @HOLDER@ --net --mount unshare --uts sh -c '
 hostname "$1"
-exec SSHD -i -f FOLDER/sshd_config -o "SetEnv LD_PRELOAD=PRELOAD SIM_HOST=$1 OWNER"' sh "$1"
+exec @SSHD@ -i -f ` + inside + `/sshd_config -o "SetEnv SIM_HOST=$1 @OWNER@"' sh "$1"
 `
+
+// toolScript is a tool of infiniband-diags as a simulated host has it. Only the tools
+// are preloaded: a shell that is ends as soon as it looks at /sys/class/infiniband.
+const toolScript = `#!/bin/sh
+LD_PRELOAD=@PRELOAD@ exec @TOOL@ "$@"
+`
+
+// tools are the programs of infiniband-diags that speak to the fabric themselves; the
+// others are scripts around them.
+var tools = []string{"ibaddr", "iblinkinfo", "ibnetdiscover", "ibping", "ibportstate", "ibqueryerrors", "ibroute", "ibstat", "ibtracert", "perfquery", "saquery", "sminfo", "smpdump", "smpquery"}
 
 // writeSSH makes the keys and the files of both ends.
 func (l *lab) writeSSH(ctx context.Context) error {
@@ -69,7 +79,16 @@ func (l *lab) writeSSH(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fill := strings.NewReplacer("FOLDER", l.folder, "HOLDER", fmt.Sprint(l.state.Holder), "OWNER", mark(l.folder), "PRELOAD", preload(), "SSHD", find("sshd"))
+	fill := strings.NewReplacer("@FOLDER@", l.folder, "@HOLDER@", fmt.Sprint(l.state.Holder), "@OWNER@", mark(l.folder), "@SSHD@", find("sshd"))
+	if err := os.Mkdir(l.path("bin"), 0o700); err != nil {
+		return err
+	}
+	for _, tool := range tools {
+		text := strings.NewReplacer("@PRELOAD@", preload(), "@TOOL@", find(tool)).Replace(toolScript)
+		if err := os.WriteFile(l.path("bin/"+tool), []byte(text), 0o700); err != nil {
+			return err
+		}
+	}
 	for _, f := range []struct {
 		name, text string
 		mode       os.FileMode
