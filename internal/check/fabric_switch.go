@@ -122,7 +122,9 @@ func linkErrors(now, before map[string]uint64, since time.Duration) (grown strin
 		case before == nil && k.Much > 0 && n > k.Much:
 			words = append(words, fmt.Sprintf("%s %d", k.MAD, n))
 		case before != nil && n >= before[k.MAD] && k.exceeded(n-before[k.MAD], since):
-			words = append(words, fmt.Sprintf("%s +%d", k.MAD, n-before[k.MAD]))
+			if grown := fmt.Sprintf("%s +%d", k.MAD, n-before[k.MAD]); !slices.Contains(words, grown) { // some have two limits
+				words = append(words, grown)
+			}
 		default:
 			continue
 		}

@@ -57,6 +57,8 @@ func TestFabricSwitch(t *testing.T) {
 		{name: "errors that grow", do: later("LinkDownedCounter", 11, 12),
 			want: "leaf1 port 36 fail: LinkDownedCounter +1, want no growth: the link loses packets, and each stalls the jobs that cross it"},
 		{name: "errors that grow slowly enough", do: later("SymbolErrorCounter", 0, 120), want: "cluster pass: 4 links at full speed without errors"},
+		{name: "over both of its limits is said once", do: later("SymbolErrorCounter", 0, 40000),
+			want: "leaf1 port 36 fail: SymbolErrorCounter +40000, want no growth: the link loses packets, and each stalls the jobs that cross it"},
 		{name: "packets thrown away", do: later("PortXmitDiscards", 0, 360001),
 			want: "leaf1 port 36 fail: PortXmitDiscards +360001, want no growth: packets wait in the switch until it throws them away: a receiver behind it is too slow"},
 	})

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,9 @@ func judgePortErrors(f *Finding, p *fact.Port, before map[string]uint64, since t
 		switch {
 		case !ok:
 		case seen && now >= then && k.exceeded(now-then, since):
-			grown = append(grown, fmt.Sprintf("%s +%d", k.Name, now-then))
+			if words := fmt.Sprintf("%s +%d", k.Name, now-then); !slices.Contains(grown, words) { // some have two limits
+				grown = append(grown, words)
+			}
 			wire = wire || k.Wire
 		case k.Full > 0 && now >= k.Full && !p.Soft(): // rxe counts in 64 bits
 			full = append(full, fmt.Sprintf("%s %d", k.Name, now))

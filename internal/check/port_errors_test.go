@@ -31,6 +31,7 @@ func TestPortErrors(t *testing.T) {
 		{name: "the link went down once", do: later(time.Hour, "link_downed", 3, 4), want: "n2 mlx5_0/1 fail: link_downed +1 in 1 h, want no growth: " + wire, fix: "change the cable"},
 		{name: "120 symbol errors an hour are allowed", do: later(time.Hour, "symbol_error", 0, 120), want: "n2 mlx5_0/1 pass: no growth"},
 		{name: "121 are not", do: later(time.Hour, "symbol_error", 0, 121), want: "n2 mlx5_0/1 fail: symbol_error +121 in 1 h, want no growth: " + wire},
+		{name: "over both of its limits is said once", do: later(10*time.Second, "symbol_error", 0, 121), want: "n2 mlx5_0/1 fail: symbol_error +121 in 10 s, want no growth: " + wire},
 		{name: "one in ten seconds is no rate", do: later(10*time.Second, "symbol_error", 0, 1), want: "n2 mlx5_0/1 pass: no growth"},
 		{name: "twelve a minute over ten minutes", do: later(10*time.Minute, "link_error_recovery", 0, 51), want: "n2 mlx5_0/1 fail: link_error_recovery +51 in 10 min, want no growth: " + wire},
 		{name: "ten errors a second are allowed", do: later(20*time.Second, "port_rcv_errors", 0, 200), want: "n2 mlx5_0/1 pass: no growth"},

@@ -40,6 +40,8 @@ func TestFabric(t *testing.T) {
 		B:     fact.End{GUID: "0x0002c90300000010", Name: "pc1 mlx4_0", Port: 1},
 		Width: "4x", Speed: "FDR",
 	}
+	failing := link
+	failing.Errors = map[string]uint64{"SymbolErrorCounter": 500}
 	master := fact.SM{GUID: "0x0002c90300000011", Name: "pc1 mlx4_0", LID: 1, State: "MASTER"}
 	tests := []struct {
 		name string
@@ -51,6 +53,16 @@ func TestFabric(t *testing.T) {
 			&fact.Fabric{Links: []fact.FabricLink{link}, SMs: []fact.SM{master}, SMsRead: true}},
 		{"a manager known by its LID alone", map[string]string{"ibnetdiscover": cableTopology, "sminfo": "sminfo: sm lid 2 sm guid 0x77, activity count 1 priority 0 state 3 SMINFO_MASTER\n"},
 			&fact.Fabric{Links: []fact.FabricLink{link}, SMs: []fact.SM{{GUID: "0x0000000000000077", Name: "pc2 mlx4_0", LID: 2, State: "MASTER"}}, SMsRead: true}},
+		{"a second master, which the first does not know", map[string]string{"ibnetdiscover": cableTopology, "sminfo": cableMaster,
+			everySM: cableMaster + "sminfo: sm lid 2 sm guid 0x2c90300000021, activity count 7 priority 0 state 3 SMINFO_MASTER\n"},
+			&fact.Fabric{Links: []fact.FabricLink{link}, SMs: []fact.SM{master, {GUID: "0x0002c90300000021", Name: "pc2 mlx4_0", LID: 2, State: "MASTER"}}, SMsRead: true}},
+		{"a manager knows its own state better than another", map[string]string{"ibnetdiscover": cableTopology,
+			"saquery SMIR": "SMInfoRecord dump:\n\t\tRID\n\t\tLID...................1\n\t\tSMInfo dump:\n\t\tGUID..................0x0002c90300000011\n\t\tPriority..............0\n\t\tSMState...............2\n",
+			everySM:        cableMaster},
+			&fact.Fabric{Links: []fact.FabricLink{link}, SMs: []fact.SM{master}, SMsRead: true}},
+		{"errors of a host, named by the GUID of its port", map[string]string{"ibnetdiscover": cableTopology,
+			"ibqueryerrors": "Errors for \"pc2 mlx4_0\"\n   GUID 0x2c90300000021 port 1: [SymbolErrorCounter == 500]\n"},
+			&fact.Fabric{Links: []fact.FabricLink{failing}}},
 		{"no manager answers", map[string]string{"ibnetdiscover": cableTopology, "sminfo": "sminfo: iberror: failed: query\n"},
 			&fact.Fabric{Links: []fact.FabricLink{link}, SMsRead: true}},
 		{"the port could not be opened to ask", map[string]string{"sminfo": "sminfo: iberror: failed: Failed to open '(null)' port '0'\n", "ibnetdiscover": "ibnetdiscover: iberror: failed: discover failed\n"}, nil},
@@ -75,5 +87,33 @@ func TestFabricGaps(t *testing.T) {
 	want := []fact.Gap{{Path: "$ ibnetdiscover", Why: "needs root, and sudo -n was refused"}}
 	if d := cmp.Diff(want, Node(n).Gaps); d != "" {
 		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// The fabric is asked of a node that can see it.
+func TestHasInfiniBand(t *testing.T) {
+	port := func(layer, state string) *dump.Node {
+		n := dump.NewNode("pc1")
+		n.Text[ibDir+"/mlx4_0/ports/1/link_layer"] = layer + "\n"
+		n.Text[ibDir+"/mlx4_0/ports/1/state"] = state + "\n"
+		return n
+	}
+	simulated := dump.NewNode("node0001")
+	simulated.Text["$ ibstat"] = simPort
+	for _, tt := range []struct {
+		name string
+		node *dump.Node
+		want bool
+	}{
+		{"nothing", dump.NewNode("pc1"), false},
+		{"a port that is up", port("InfiniBand", "4: ACTIVE"), true},
+		{"a port without a subnet manager", port("InfiniBand", "2: INIT"), true},
+		{"a port without a cable", port("InfiniBand", "1: DOWN"), false},
+		{"Ethernet", port("Ethernet", "4: ACTIVE"), false},
+		{"a port that ibstat alone sees", simulated, true},
+	} {
+		if got := hasInfiniBand(tt.node); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
 	}
 }

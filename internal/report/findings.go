@@ -146,9 +146,14 @@ func (r Findings) Text(w io.Writer, o Options) error {
 		}
 	}
 	if len(r.Accepted) > 0 {
-		b.WriteString("\n")
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
 		for _, a := range r.Accepted {
-			fmt.Fprintf(&b, "accepted %-*s  %s: %s\n", idWidth, a.Check, a.Subject, a.Reason)
+			idWidth = max(idWidth, len(a.Check))
+		}
+		for _, line := range foldAccepted(r.Accepted) {
+			fmt.Fprintf(&b, "accepted %-*s  %s\n", idWidth, line.check, clean(line.says))
 		}
 	}
 	if b.Len() > 0 {
@@ -160,6 +165,27 @@ func (r Findings) Text(w io.Writer, o Options) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+type acceptedLine struct{ check, says string }
+
+// foldAccepted makes one line of what was accepted for the same reason.
+func foldAccepted(accepted []Accepted) []acceptedLine {
+	type why struct{ check, reason string }
+	var order []why
+	subjects := map[why][]check.Subject{}
+	for _, a := range accepted {
+		k := why{a.Check, a.Reason}
+		if subjects[k] == nil {
+			order = append(order, k)
+		}
+		subjects[k] = append(subjects[k], a.Subject)
+	}
+	var lines []acceptedLine
+	for _, k := range order {
+		lines = append(lines, acceptedLine{k.check, foldSubjects(subjects[k]) + ": " + k.reason})
+	}
+	return lines
 }
 
 func loud(s check.Status) bool { return s != check.Pass && s != check.Skip }

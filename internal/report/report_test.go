@@ -50,6 +50,27 @@ next:
 	}
 }
 
+func TestWhatIsAcceptedForOneReasonIsOneLine(t *testing.T) {
+	a := func(node, check1, reason string) Accepted {
+		return Accepted{Finding: check.Finding{Check: check1, Subject: check.Subject{Node: node}, Status: check.Warn}, Reason: reason}
+	}
+	r := Findings{Source: "x", Nodes: 3, Checks: 2, Counts: map[string]int{"pass": 1}, Accepted: []Accepted{
+		a("n1", "node.iommu", "virtual machines"), a("n2", "node.iommu", "virtual machines"), a("n3", "node.iommu", "old board"), a("n1", "node.acs", "virtual machines")}}
+	var b strings.Builder
+	if err := r.Text(&b, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := `accepted node.iommu  n[1-2]: virtual machines
+accepted node.iommu  n3: old board
+accepted node.acs    n1: virtual machines
+
+x: 3 nodes, 2 checks: 1 pass
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
 func TestColourOnlyRepeatsTheWord(t *testing.T) {
 	r := Findings{Source: "x", Findings: []check.Finding{{Check: "a", Status: check.Fail, Got: "g", Why: "w"}}, Counts: map[string]int{"fail": 1}}
 	var plain, colour strings.Builder

@@ -157,6 +157,7 @@ func TestIbportstateReadsSmpquery(t *testing.T) {
 		WidthSupported: []int{1, 4, 8, 12, 2}, WidthEnabled: []int{1, 4}, WidthActive: 4,
 		SpeedSupported: []string{"SDR", "DDR", "QDR", "FDR", "EDR", "HDR"},
 		SpeedEnabled:   []string{"SDR", "DDR", "QDR", "FDR", "EDR"}, SpeedActive: "EDR",
+		MTUSupported: 2048, MTUActive: 2048,
 	}}, got); d != "" {
 		t.Error(d)
 	}

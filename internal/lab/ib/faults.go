@@ -15,6 +15,6 @@ var Faults = []Fault{
 	{Name: "two-sms", What: "two subnet managers are MASTER and ignore each other", Whole: "ib.sm"},
 	{Name: "host-gone", What: "a host's cable is pulled", Host: "port.up"},
 	{Name: "narrow-link", What: "one of four lanes is left", Host: "port.rate", Trunk: "fabric.switch"},
-	{Name: "slow-link", What: "a link runs at EDR, though both ends can do HDR", Host: "fabric.switch", Trunk: "fabric.switch"},
-	{Name: "errors", What: "error counters grow, symbol and receive errors, 40 a second each", Host: "fabric.switch", Trunk: "fabric.switch"},
+	{Name: "slow-link", What: "a link runs at EDR, though both ends can do HDR", Host: "port.rate", Trunk: "fabric.switch"},
+	{Name: "errors", What: "error counters grow, symbol and receive errors, 40 a second each", Host: "port.errors", Trunk: "fabric.switch"},
 }
