@@ -168,6 +168,8 @@ func labIBTrouble(err error) error {
 		next = "weft lab ib down"
 	case errors.Is(err, ib.ErrDown):
 		next = "weft lab ib up"
+	case errors.Is(err, ib.ErrBusy):
+		next = "weft lab ib status"
 	case errors.Is(err, ib.ErrSpec):
 		next = "mv weft.yaml weft.yaml.old"
 	case errors.Is(err, ib.ErrFault):

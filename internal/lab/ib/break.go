@@ -13,6 +13,11 @@ import (
 
 // Break makes a fault and returns it. An empty target is a good one for the fault.
 func Break(ctx context.Context, folder, fault, target string) (Broken, error) {
+	unlock, err := lock(folder)
+	if err != nil {
+		return Broken{}, err
+	}
+	defer unlock()
 	l, err := open(folder)
 	if err != nil {
 		return Broken{}, err
@@ -31,6 +36,11 @@ func Break(ctx context.Context, folder, fault, target string) (Broken, error) {
 // Heal takes back a fault: at one target, or wherever it was made. An empty fault
 // is every one. It returns what it healed.
 func Heal(ctx context.Context, folder, fault, target string) (healed []Broken, err error) {
+	unlock, err := lock(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	l, err := open(folder)
 	if err != nil {
 		return nil, err

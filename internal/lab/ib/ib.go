@@ -31,6 +31,8 @@ var (
 	ErrDown = errors.New("no fabric is up")
 	// ErrSpec: a weft.yaml that is not ours is in the way.
 	ErrSpec = errors.New("is there already")
+	// ErrBusy: another weft starts, changes or ends the fabric.
+	ErrBusy = errors.New("another weft is at work on this fabric")
 	// ErrFault: no fault has this name.
 	ErrFault = errors.New("no such fault")
 )
@@ -51,19 +53,30 @@ func Up(ctx context.Context, folder string, o Options, step func()) (err error) 
 	if !plainPath.MatchString(folder) {
 		return fmt.Errorf("folder %q: want a path of letters, digits and . _ @ + - only", folder)
 	}
-	if _, err := os.Lstat(o.Spec); err == nil {
+	switch {
+	case exists(filepath.Join(folder, stateFile)):
+		return fmt.Errorf("%s: %w", folder, ErrUp)
+	case exists(o.Spec):
 		return fmt.Errorf("%s %w", o.Spec, ErrSpec)
 	}
 	if err := claim(folder); err != nil {
 		return err
 	}
+	unlock, err := lock(folder)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	l := &lab{folder: folder, state: State{Hosts: o.Hosts, SMs: o.SMs, Shape: s.words(), Spec: o.Spec, Began: time.Now()}, shape: s}
+	if looks := filepath.Join(filepath.Dir(o.Spec), ".weft"); !exists(looks) {
+		l.state.Looks = looks
+	}
 	if err := l.save(); err != nil {
-		return errors.Join(err, os.Remove(folder)) // empty still
+		return errors.Join(err, os.RemoveAll(folder)) // nothing but the state is in it
 	}
 	defer func() {
 		if err != nil {
-			_, down := Down(folder)
+			_, down := down(folder)
 			err = errors.Join(err, down)
 		}
 	}()
@@ -88,9 +101,6 @@ func claim(folder string) error {
 	if err := os.Mkdir(folder, 0o700); err == nil || !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(folder, stateFile)); err == nil {
-		return fmt.Errorf("%s: %w", folder, ErrUp)
-	}
 	if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
 		return errors.Join(err, fmt.Errorf("%s is not empty and no fabric of weft", folder))
 	}
@@ -100,15 +110,25 @@ func claim(folder string) error {
 // Down ends a fabric, whatever state it is in, and removes all of it. kept is the
 // weft.yaml when somebody has changed it since, and it stays for that reason.
 func Down(folder string) (kept string, err error) {
+	unlock, err := lock(folder)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	return down(folder)
+}
+
+func down(folder string) (kept string, err error) {
 	l, err := open(folder)
-	if errors.Is(err, ErrDown) {
-		os.Remove(folder) // claimed by an up that was killed at once; kept when anything is in it
+	if errors.Is(err, ErrDown) { // an up that was killed at once; kept when it holds anything else
+		os.Remove(filepath.Join(folder, stateFile+".new"))
+		os.Remove(folder)
 		return "", err
 	}
 	if err := own.End(folder, endGrace); err != nil {
 		return "", err
 	}
-	if l != nil && l.state.Spec != "" {
+	if l != nil { // else its state cannot be read, and weft.yaml may be anyone's
 		if kept, err = l.removeSpec(); err != nil {
 			return kept, err
 		}

@@ -66,18 +66,25 @@ func (l *lab) writeSpec(context.Context) error {
 	return errors.Join(werr, f.Close())
 }
 
-// removeSpec removes the weft.yaml if it is as it was written.
+// removeSpec removes the weft.yaml if it is as it was written, and with it what weft
+// saw of the fabric.
 func (l *lab) removeSpec() (kept string, err error) {
 	b, err := os.ReadFile(l.state.Spec)
 	switch {
-	case errors.Is(err, os.ErrNotExist) || l.state.Sum == "":
-		return "", nil
-	case err != nil:
-		return "", err
-	case sum(b) != l.state.Sum:
+	case l.state.Sum == "":
+		return "", nil // never written
+	case err == nil && sum(b) != l.state.Sum && !strings.HasPrefix(l.specText(), string(b)): // a part: the writing was cut off
 		return l.state.Spec, nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return "", err
 	}
-	return "", os.Remove(l.state.Spec)
+	if err := os.Remove(l.state.Spec); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	if l.state.Looks == "" {
+		return "", nil
+	}
+	return "", os.RemoveAll(l.state.Looks)
 }
 
 func sum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type State struct {
 	Shape  string    `json:"shape"` // in words
 	Spec   string    `json:"spec"`  // the weft.yaml that was written for it
 	Sum    string    `json:"sum"`   // SHA-256 of it
+	Looks  string    `json:"looks"` // where weft keeps what it saw of the fabric; "" when the folder was there before
 	Holder int       `json:"holder"`
 	Broken []Broken  `json:"broken"`
 	Began  time.Time `json:"began"`
@@ -50,6 +52,21 @@ func (l *lab) save() error {
 		return err
 	}
 	return os.Rename(l.path(stateFile+".new"), l.path(stateFile))
+}
+
+// lock keeps other wefts from changing a folder at the same time, until the returned
+// function is called or the process ends.
+func lock(folder string) (unlock func(), err error) {
+	dir, err := os.Open(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, ErrDown
+	} else if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", folder, ErrBusy), dir.Close())
+	}
+	return func() { dir.Close() }, nil
 }
 
 // open reads a folder. A state that cannot be read comes with a nil lab, so that
