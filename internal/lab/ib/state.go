@@ -54,6 +54,10 @@ func (l *lab) save() error {
 	return os.Rename(l.path(stateFile+".new"), l.path(stateFile))
 }
 
+// lockLimit is how long lock waits. A process that a killed weft was about to start
+// holds the lock until it runs, and only then has the mark by which it is found.
+const lockLimit = 2 * time.Second
+
 // lock keeps other wefts from changing a folder at the same time, until the returned
 // function is called or the process ends.
 func lock(folder string) (unlock func(), err error) {
@@ -63,10 +67,14 @@ func lock(folder string) (unlock func(), err error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", folder, ErrBusy), dir.Close())
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if err = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return func() { dir.Close() }, nil
+		}
+		if time.Since(began) > lockLimit {
+			return nil, errors.Join(fmt.Errorf("%s: %w", folder, ErrBusy), dir.Close())
+		}
 	}
-	return func() { dir.Close() }, nil
 }
 
 // open reads a folder. A state that cannot be read comes with a nil lab, so that
