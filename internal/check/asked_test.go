@@ -33,7 +33,11 @@ func TestPackagesAreAskedFor(t *testing.T) {
 	}
 }
 
+// A service that is enabled and has not run yet is in no list of loaded units.
 func TestMemlockServicesAreAskedFor(t *testing.T) {
+	if !strings.Contains(shellOf(t, "systemctl show units"), "systemctl list-unit-files --no-legend 'ray*.service' 'vllm*.service' ") {
+		t.Error("services that are only enabled are not asked for")
+	}
 	asked := shellOf(t, "systemctl show units")
 	for _, unit := range []string{"docker.service", "containerd.service", "podman.service", "slurmd.service", "'ray*.service'", "'vllm*.service'"} {
 		if !strings.Contains(asked, " "+unit+" ") {

@@ -47,6 +47,9 @@ func judgeRead(c *Case, n *fact.Node) Finding {
 		f.Status, f.Got = Unknown, "not read: "+fewWords(parts)
 		f.Why = "the checks that need it cannot answer"
 		f.Fix = []string{"weft check -n " + n.Name + "   # look again"}
+		if slices.ContainsFunc(n.Gaps, func(g fact.Gap) bool { return g.Path == cutOff }) {
+			f.Fix = append([]string{"ssh " + n.Name + " uptime   # was it booted just now?"}, f.Fix...)
+		}
 	case len(barred) > 0:
 		f.Status, f.Got = Warn, "root only: "+fewWords(barred)
 		f.Why = "the checks that need it cannot answer unless weft is root on the node"

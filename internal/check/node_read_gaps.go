@@ -55,7 +55,7 @@ var readNeeds = []struct{ what, files, cmds string }{
 	{"firewall", "", "nft iptables ufw firewall-cmd"},
 	{"kernel log", "/dev/kmsg", "dmesg journalctl"},
 	{"machine", "/sys/devices/virtual/dmi /sys/devices/system/node", ""},
-	{"kernel and limits", "/proc/ /sys/module /etc/security /etc/modules /usr/lib/modules-load.d /etc/rdma /etc/modprobe.d /etc/os-release", "modinfo dkms uname id"},
+	{"kernel and limits", "/proc/ /sys/module /etc/security /etc/modules /usr/lib/modules-load.d /etc/rdma /etc/modprobe.d /etc/os-release", "modinfo dkms uname id software"},
 	{"packages and services", "", "packages dpkg-query rpm systemctl"},
 	{"InfiniBand fabric", "", "ibnetdiscover iblinkinfo ibqueryerrors saquery sminfo"},
 	{"NCCL and containers", "", "nccl container-runtimes docker podman cdi"},

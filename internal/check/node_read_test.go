@@ -31,7 +31,7 @@ func TestNodeRead(t *testing.T) {
 					fact.Gap{Path: "/sys/class/infiniband/mlx5_0/ports/1/rate", Why: "line 1: no rate"}, fact.Gap{Path: "$ dmesg", Why: "needs root"})
 			},
 			want: "n2 unknown: not read: GPUs, NCCL and containers (took longer than 20 s), RDMA ports (line 1: no rate), kernel log (root only): the checks that need it cannot answer"},
-		{name: "a node that was cut off", do: func(c *Case) { gaps(c, fact.Gap{Path: "$ sh", Why: "cut short: took longer than 90 s"}) },
+		{name: "a node that was cut off", fix: "ssh n2 uptime", do: func(c *Case) { gaps(c, fact.Gap{Path: "$ sh", Why: "cut short: took longer than 90 s"}) },
 			want: "n2 unknown: not read: the rest of its answers (cut short: took longer than 90 s): the checks that need it cannot answer"},
 		{name: "what is absent is no gap", do: func(c *Case) {
 			gaps(c, fact.Gap{Path: "$ rocm-smi", Why: "rocm-smi: not installed"}, fact.Gap{Path: "/sys/class/net/eth3/speed", Why: "Invalid argument"},

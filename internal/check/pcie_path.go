@@ -5,6 +5,7 @@ import (
 
 	"weft/internal/fact"
 	"weft/internal/topo"
+	"weft/internal/unit"
 )
 
 var pciePath = Check{
@@ -14,10 +15,23 @@ var pciePath = Check{
 	None:  "no data port has a PCIe device",
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
 		for _, k := range c.cards(n) {
-			out = append(out, judgePCIePath(k))
+			out = append(out, judgePCIePath(k, k.port.Rate))
+		}
+		for _, p := range c.Data(n) {
+			if d := n.Netdev(p.Netdev); p.Soft() && d != nil && linkTold(n, d.BDF) {
+				out = append(out, judgePCIePath(card{n, p, n.At(d.BDF)}, d.Speed))
+			}
 		}
 		return out
 	},
+}
+
+// linkTold reports whether the NIC below a software port tells of its PCIe link: a
+// virtual one often has none.
+func linkTold(n *fact.Node, bdf string) bool {
+	hops := topo.Hops(n, bdf)
+	narrow, ok := topo.Narrowest(hops)
+	return ok && !hopUnread(narrow)
 }
 
 // pathHealthy is the share of a port's rate that its PCIe path must carry before it
@@ -25,7 +39,9 @@ var pciePath = Check{
 // So an FDR card on 8 GT/s x8, 53.6 of 56 Gb/s, is as it should be.
 const pathHealthy = 0.93
 
-func judgePCIePath(k card) Finding {
+// judgePCIePath holds a card's path against what it could do and against the rate of
+// the port; the rate that a software port states is made up, its netdev's is not.
+func judgePCIePath(k card, rateOf fact.Val[unit.Rate]) Finding {
 	f := Finding{Subject: on(k.node, k.port)}
 	if k.dev == nil {
 		f.Status, f.Why = Unknown, "PCI device "+k.port.BDF+" was not read"
@@ -36,7 +52,7 @@ func judgePCIePath(k card) Finding {
 	slow, fell := pathFallen(hops)
 	f.Got = pcieText(narrow.Cur)
 	ceiling := topo.RDMARate(narrow.Cur)
-	rate, known := k.port.Rate.Get()
+	rate, known := rateOf.Get()
 	known = known && k.port.Up() // a downed port states a rate it does not have
 	look := "sudo lspci -vv -s " + k.dev.BDF + " | grep -E 'LnkCap:|LnkSta:'"
 	switch {

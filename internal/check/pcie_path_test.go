@@ -19,6 +19,10 @@ func TestPCIePath(t *testing.T) {
 	}
 	l := func(gts float64, width int) fact.Link { return fact.Link{GTs: gts, Width: width} }
 	at := func(c *Case, bdf string, cur fact.Link) { c.Nodes[1].At(bdf).Cur = cur }
+	soft := func(c *Case, speed fact.Val[unit.Rate]) {
+		c.Nodes[1].Ports[0].Driver, c.Nodes[1].Ports[0].BDF = "rxe", ""
+		c.Nodes[1].Netdev("eth2").Speed = speed
+	}
 	judge(t, pciePath, []row{
 		{name: "full speed", want: "n1 mlx5_0/1 pass: 32 GT/s x16"},
 		{name: "an older slot is no fault (sichek #122)", do: func(c *Case) { slot(c, 200*unit.Gbps, l(16, 16), l(32, 16), l(16, 16)) }, want: "n2 mlx5_0/1 pass: 16 GT/s x16"},
@@ -58,6 +62,16 @@ func TestPCIePath(t *testing.T) {
 		}, want: "n2 mlx5_0/1 pass: 32 GT/s x16"},
 		{name: "no speed was read", do: func(c *Case) { slot(c, 200*unit.Gbps, l(0, 0), l(0, 0), l(0, 0)) }, want: "n2 mlx5_0/1 unknown: no link speed was read on the path of 0000:19:00.0"},
 		{name: "the device was not read", do: func(c *Case) { c.Nodes[1].PCI = nil }, want: "n2 mlx5_0/1 unknown: PCI device 0000:19:00.0 was not read"},
+		{name: "Soft-RoCE has the path of its netdev, and its speed", do: func(c *Case) {
+			slot(c, 400*unit.Gbps, l(2.5, 1), l(2.5, 1), l(16, 16))
+			soft(c, fact.Some(100*unit.Gbps))
+		},
+			want: "n2 mlx5_0/1 warn: 2.5 GT/s x1, want room for 100 Gb/s: the link from 0000:19:00.0 to 0000:00:01.0 can do no more, so RDMA gets about 1.7 Gb/s of the port's 100 Gb/s; it is no fault"},
+		{name: "Soft-RoCE on a slow netdev", do: func(c *Case) { slot(c, 400*unit.Gbps, l(2.5, 1), l(2.5, 1), l(16, 16)); soft(c, fact.Some(unit.Gbps)) }, want: "n2 mlx5_0/1 pass: 2.5 GT/s x1"},
+		{name: "Soft-RoCE on a netdev that tells no speed", do: func(c *Case) { slot(c, 400*unit.Gbps, l(2.5, 1), l(2.5, 1), l(16, 16)); soft(c, fact.Val[unit.Rate]{}) }, want: "n2 mlx5_0/1 pass: 2.5 GT/s x1"},
+		{name: "Soft-RoCE on a NIC that trained badly", do: func(c *Case) { slot(c, 400*unit.Gbps, l(8, 4), l(8, 8), l(8, 16)); soft(c, fact.Val[unit.Rate]{}) },
+			want: "n2 mlx5_0/1 fail: 8 GT/s x4, want 8 GT/s x8: the link from 0000:19:00.0 to 0000:00:01.0 runs below what both its ends can do, so RDMA gets about 26.8 Gb/s"},
+		{name: "Soft-RoCE on a NIC without a PCIe link", do: func(c *Case) { slot(c, 400*unit.Gbps, l(0, 0), l(0, 0), l(0, 0)); soft(c, fact.Some(unit.Gbps)) }, want: "n1 mlx5_0/1 pass: 32 GT/s x16", not: "n2"},
 		{name: "only software RoCE", do: func(c *Case) {
 			for _, n := range c.Nodes {
 				n.Ports = []*fact.Port{{Name: "rxe0/1", Driver: "rxe", State: "ACTIVE"}}

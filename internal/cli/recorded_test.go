@@ -76,6 +76,43 @@ func TestRecordedRxePairShown(t *testing.T) {
 	}
 }
 
+// A node that is powered off, frozen or booting is one failure: no other node is
+// blamed for not reaching it.
+func TestDeadNodeIsOneFailure(t *testing.T) {
+	text, err := os.ReadFile(rxePair + ".dump")
+	if err != nil {
+		t.Fatal(err)
+	}
+	yaml, err := os.ReadFile(rxePair + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := spec.Parse(yaml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dump.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Nodes[1] = dump.NewNode("vm2")
+	d.Nodes[1].Gap[format.Reach] = "vm2: no way to 10.0.2.16 port 22\nping -c 3 10.0.2.16"
+	for key := range d.Nodes[0].Text { // what vm1 says of a peer that is gone
+		if strings.HasPrefix(key, "$ ping ") {
+			d.Nodes[0].Text[key] = "2 packets transmitted, 0 received, 100% packet loss, time 1001ms\n"
+		}
+	}
+	var got []string
+	for _, f := range check.Run(check.All, &check.Case{Cluster: format.Facts(d), Want: want}) {
+		if f.Status != check.Pass && f.Status != check.Skip {
+			got = append(got, f.Status.String()+" "+f.Check+" "+f.Subject.String())
+		}
+	}
+	if diff := cmp.Diff([]string{"fail node.read vm2", "warn node.clock vm1"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // A node whose connection breaks half-way says nothing about what it had not told
 // yet: whatever fails then also fails when it has told all. The answers of each
 // node are cut after every step of the script that asks for them.

@@ -368,9 +368,12 @@ type Settings struct {
 	Modules       []string           `json:"modules,omitempty"` // loaded
 	ModulesRead   bool               `json:"modules_read"`
 	BootModules   []string           `json:"boot_modules,omitempty"` // modules-load.d, /etc/modules
-	ModOptions    map[string]string  `json:"mod_options,omitempty"`  // modprobe.d: module → options
-	ModParams     map[string]string  `json:"mod_params,omitempty"`   // /sys/module: "mlx4_core.log_num_mgm_entry_size" → value
-	ModPaths      map[string]string  `json:"mod_paths,omitempty"`    // modinfo -n: module → file
+	SoftBoot      []string           `json:"soft_boot,omitempty"`    // units, rules and scripts that make software RDMA devices at boot
+	SoftBootRead  bool               `json:"soft_boot_read"`
+	ModBarred     []string           `json:"mod_barred,omitempty"`  // modprobe.d: blacklist, or install that does nothing
+	ModOptions    map[string]string  `json:"mod_options,omitempty"` // modprobe.d: module → options
+	ModParams     map[string]string  `json:"mod_params,omitempty"`  // /sys/module: "mlx4_core.log_num_mgm_entry_size" → value
+	ModPaths      map[string]string  `json:"mod_paths,omitempty"`   // modinfo -n: module → file
 	DKMS          []DKMS             `json:"dkms,omitempty"`
 	OFED          string             `json:"ofed,omitempty"`     // ofed_info -s
 	Packages      map[string]string  `json:"packages,omitempty"` // name → version

@@ -38,6 +38,7 @@ var settingsReader = Reader{
 		{Run: "dkms status", Quiet: true},
 		{Run: "ofed_info -s", Quiet: true},
 		{Run: "ls -l device files", Sh: `ls -ld /dev/infiniband/* /dev/kfd /dev/dri/* /dev/nvidia[0-9]* /dev/nvidiactl 2>/dev/null; true`},
+		{Run: "software RDMA at boot", For: softRDMA, Sh: softAtBoot},
 		{Run: "systemctl show units", For: systemd, Sh: `systemctl show -p Id,LoadState,ActiveState,UnitFileState,LimitMEMLOCK ` + units},
 		{Run: "service limits", For: systemd, Sh: `{ systemctl show -p Id,MainPID ` + units + `; echo; } | while IFS== read -r k v; do case $k in Id) u=$v;; MainPID) p=$v;; '') [ "${p:-0}" -gt 0 ] && printf '%s ' "$u" && grep 'Max locked memory' /proc/$p/limits; u= p=;; esac; done; true`, Quiet: true},
 		{Run: "systemctl show -p DefaultLimitMEMLOCK", For: systemd, Quiet: true},
@@ -52,11 +53,22 @@ const (
 	dockerSocket = "/var/run/docker.sock"
 )
 
+// softRDMA is there only when a software RDMA device is.
+const softRDMA = "/sys/devices/virtual/infiniband"
+
+// softAtBoot lists what makes software RDMA devices at boot: units that are enabled,
+// the scripts they start, udev rules, and the hooks of those who bring netdevs up.
+// The first line says that it was asked for: dumps of an older weft do not hold it.
+const softAtBoot = `echo looked; p='rdma[[:space:]]+link[[:space:]]+add|rxe_cfg|modprobe.*(rdma_rxe|siw)'; ` +
+	`grep -lsE "$p" /etc/systemd/system/*.wants/* /etc/systemd/system/*.requires/* /etc/udev/rules.d/* /etc/network/interfaces /etc/network/interfaces.d/* /etc/network/if-*.d/* /etc/NetworkManager/dispatcher.d/* /etc/networkd-dispatcher/*.d/* /etc/rc.local /etc/rc.d/rc.local; ` +
+	`sed -nE 's/^ExecStart(Pre|Post)?=[-@:+!]*([^[:space:]]+).*/\2/p' /etc/systemd/system/*.wants/*.service /etc/systemd/system/*.requires/*.service 2>/dev/null | sort -u | ` +
+	`while read -r f; do h=; read -r h 2>/dev/null <"$f"; case $h in '#!'*) grep -lsE "$p" "$f";; esac; done; true`
+
 // units are the services that a fabric cares about: these by name, so that one that
-// is not there says so, and those of a family that systemd has loaded, for show
-// takes no pattern for others.
+// is not there says so, and those of a family that systemd has loaded or that are
+// installed, for show takes no pattern for others. A template is no service yet.
 const units = "opensm.service opensmd.service docker.service containerd.service podman.service slurmd.service ray.service vllm.service openibd.service nvidia-fabricmanager.service " +
-	"$(systemctl list-units --all --plain --no-legend 'opensm*.service' 'ray*.service' 'vllm*.service' 2>/dev/null | cut -d' ' -f1)"
+	"$({ systemctl list-units --all --plain --no-legend 'opensm*.service' 'ray*.service' 'vllm*.service' ; systemctl list-unit-files --no-legend 'ray*.service' 'vllm*.service' ; } 2>/dev/null | cut -d' ' -f1 | grep -v '@\\.' | sort -u)"
 
 // The packages that checks ask for, by distribution.
 const (

@@ -140,6 +140,9 @@ func readModules(d *dump.Node, s *fact.Settings) {
 		text, _ := d.Get("/etc/modprobe.d/" + f)
 		rules, _ := host.ParseModprobe([]byte(text))
 		for _, r := range rules {
+			if host.Barred([]host.ModprobeRule{r}, r.Module) {
+				s.ModBarred = append(s.ModBarred, r.Module)
+			}
 			if r.Verb != "options" {
 				continue
 			}
@@ -148,6 +151,10 @@ func readModules(d *dump.Node, s *fact.Settings) {
 			}
 			s.ModOptions[r.Module] = strings.TrimSpace(s.ModOptions[r.Module] + " " + r.Args)
 		}
+	}
+	if text, ok := d.Cmd("software RDMA at boot"); ok {
+		s.SoftBootRead = true
+		s.SoftBoot = strings.Fields(strings.TrimPrefix(text, "looked\n"))
 	}
 	for _, m := range d.Dir("/sys/module") {
 		for _, p := range d.Dir("/sys/module/" + m + "/parameters") {
