@@ -48,7 +48,9 @@ var layers = []layer{
 	{"internal/lab/own", false, nil},
 	{"internal/lab/ib", false, []string{"lab/own"}},
 	{"internal/lab/wire", false, nil},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "history", "report", "demo", "exec", "store", "term", "collect", "lab/ib"}},
+	{"internal/lab/clock", false, nil},
+	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "history", "report", "demo", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,8 @@ type app struct {
 	json      bool
 	jsonl     bool
 
-	keep bool // keep what this command sees in .weft, to judge growth next time
+	undone string // what is true after an interruption; "" is: nothing was changed
+	keep   bool   // keep what this command sees in .weft, to judge growth next time
 }
 
 // trouble is an error for a person: what, why and the next command.
@@ -71,7 +73,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		return a.code
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintln(errOut, "weft: interrupted; nothing was changed")
+		fmt.Fprintln(errOut, "weft: interrupted; "+cmp.Or(a.undone, "nothing was changed"))
 		return exitInterrupted
 	}
 	var t *trouble

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/lab"
+	"weft/internal/lab/ib"
+)
+
+func (a *app) labSetup() *cobra.Command {
+	var yes, withIB bool
+	cmd := &cobra.Command{
+		Use:   "setup",
+		Short: "Install what the lab needs, after showing it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			pkgs := lab.Missing()
+			if withIB {
+				pkgs = append(pkgs, ib.Missing()...)
+			}
+			if len(pkgs) == 0 {
+				fmt.Fprintln(a.err, "weft: everything is installed\n      next:\n          weft lab up")
+				return nil
+			}
+			sudo := ""
+			if os.Geteuid() != 0 {
+				sudo = "sudo "
+			}
+			commands := []string{
+				sudo + "apt-get update",
+				sudo + "apt-get install -y --no-install-recommends " + strings.Join(pkgs, " "),
+			}
+			fmt.Fprintf(a.out, "This will run:\n    %s\n", strings.Join(commands, "\n    "))
+			if !yes {
+				fmt.Fprint(a.out, "Type yes to go on: ")
+				word, _ := bufio.NewReader(a.in).ReadString('\n')
+				if strings.TrimSpace(word) != "yes" {
+					return fail("weft lab setup", "nothing was installed")
+				}
+			}
+			for _, c := range commands {
+				run := osexec.CommandContext(cmd.Context(), "sh", "-c", c)
+				run.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+				run.Stdin, run.Stdout, run.Stderr = a.in, a.err, a.err
+				if err := run.Run(); err != nil {
+					return fail("", "%s: %v", c, err)
+				}
+			}
+			fmt.Fprint(a.err, "weft: installed\n      next:\n          weft lab up\n")
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&withIB, "ib", false, "what weft lab ib needs, too")
+	return cmd
+}

@@ -1,0 +1,107 @@
+package lab
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// inside runs a shell script inside a machine, as root, through QEMU's guest agent:
+// it needs no network and no ssh, so that faults in those can be made and mended.
+// It returns what the script printed.
+func (l Lab) inside(ctx context.Context, node, script, stdin string) (string, error) {
+	t, err := l.agent(ctx, node)
+	if err != nil {
+		return "", fmt.Errorf("agent: %w", err)
+	}
+	defer t.conn.Close()
+	var started struct{ PID int }
+	err = t.ask("guest-exec", map[string]any{
+		"path": "/bin/sh", "arg": []string{"-c", script}, "capture-output": true,
+		"env":        []string{"PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		"input-data": base64.StdEncoding.EncodeToString([]byte(stdin)),
+	}, &started)
+	if err != nil {
+		return "", fmt.Errorf("agent: %w", err)
+	}
+	var state struct {
+		Exited  bool
+		Exit    int    `json:"exitcode"`
+		Signal  int    `json:"signal"`
+		OutData []byte `json:"out-data"`
+		ErrData []byte `json:"err-data"`
+	}
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		if err := t.ask("guest-exec-status", map[string]any{"pid": started.PID}, &state); err != nil {
+			return "", fmt.Errorf("agent: %w", err)
+		}
+		if state.Exited {
+			break
+		}
+		if err := pause(ctx, wait); err != nil {
+			return "", fmt.Errorf("a script inside did not end: %w", err)
+		}
+	}
+	if state.Exit != 0 || state.Signal != 0 {
+		return "", fmt.Errorf("a script inside ended with status %d: %s", max(state.Exit, 128*min(state.Signal, 1)+state.Signal), tail(append(state.ErrData, state.OutData...), 500))
+	}
+	return string(state.OutData), nil
+}
+
+// agent connects to the agent and sees that it answers now: what an earlier weft
+// asked and did not wait for comes first and is passed over.
+func (l Lab) agent(ctx context.Context, node string) (*talk, error) {
+	for {
+		t, err := dial(ctx, l.run(node+".qga"))
+		if err != nil {
+			return nil, err
+		}
+		// An agent that is just starting loses what it was asked; so ask again.
+		t.conn.SetDeadline(time.Now().Add(2 * time.Second))
+		err = t.sync()
+		if err == nil {
+			if d, ok := ctx.Deadline(); ok {
+				t.conn.SetDeadline(d)
+			} else {
+				t.conn.SetDeadline(time.Time{})
+			}
+			return t, nil
+		}
+		t.conn.Close()
+		if ctx.Err() != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, err
+		}
+	}
+}
+
+// sync asks for a number back (guest-sync-delimited in QEMU's guest agent protocol):
+// the byte 0xff makes the agent forget half a command, and precedes its answer.
+func (t *talk) sync() error {
+	var id [4]byte
+	rand.Read(id[:])
+	want := int64(binary.BigEndian.Uint32(id[:]))
+	if _, err := fmt.Fprintf(t.conn, "\xff{\"execute\":\"guest-sync-delimited\",\"arguments\":{\"id\":%d}}\n", want); err != nil {
+		return err
+	}
+	for {
+		line, err := readLine(t.in)
+		if err != nil {
+			return err
+		}
+		_, after, ok := strings.Cut(string(line), "\xff")
+		if !ok {
+			continue
+		}
+		var a struct{ Return int64 }
+		if json.Unmarshal([]byte(after), &a) == nil && a.Return == want {
+			return nil
+		}
+	}
+}

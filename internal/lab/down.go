@@ -1,0 +1,112 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"weft/internal/lab/own"
+)
+
+// grace is how long what is neither machine nor switch may tidy up: mmdebstrap
+// unmounts what it mounted.
+const grace = 3 * time.Second
+
+// Down ends everything that belongs to the lab and removes what it left, whatever
+// state it is in. With all, what is cached goes too. It reports whether there was
+// anything, and a weft.yaml that was changed and therefore kept.
+func (l Lab) Down(all bool) (was bool, kept string, err error) {
+	lock, err := l.lock()
+	if err != nil {
+		return false, "", err
+	}
+	defer lock.Close()
+	procs, err := own.List(l.Dir)
+	if err != nil {
+		return false, "", err
+	}
+	_, err = os.Stat(l.run())
+	was = len(procs) > 0 || err == nil
+	kept = l.yamlChanged()
+	if err := l.sweep(); err != nil {
+		return was, kept, err
+	}
+	if all {
+		err = errors.Join(os.RemoveAll(l.image()), os.Remove(filepath.Join(l.Dir, "lock")))
+	}
+	return was, kept, err
+}
+
+// sweep ends what runs and removes what is left of it.
+func (l Lab) sweep() error {
+	yaml := ""
+	if s, err := l.State(); err == nil && l.yamlChanged() == "" {
+		yaml = s.WeftYAML
+	}
+	procs, err := own.List(l.Dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range procs { // machines need no time to say goodbye: their disks go with them
+		if strings.HasPrefix(filepath.Base(p.Args[0]), "qemu-system-") {
+			err = errors.Join(err, own.Signal(p.PID, l.Dir, syscall.SIGKILL))
+		}
+	}
+	if err := errors.Join(err, own.End(l.Dir, grace)); err != nil {
+		return err
+	}
+	half, _ := filepath.Glob(l.image("*.new"))
+	for _, dir := range half {
+		err = errors.Join(err, unmount(dir), os.RemoveAll(dir))
+	}
+	if yaml != "" {
+		if e := os.Remove(yaml); !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return errors.Join(err, os.RemoveAll(l.run()))
+}
+
+// unmount takes away what a killed mmdebstrap left mounted below a folder: /proc,
+// /sys and /dev of the new root. Removing the folder with them in it would remove
+// this machine's devices.
+func unmount(dir string) error {
+	b, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return err
+	}
+	var mounts []string
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) > 1 && strings.HasPrefix(f[1], dir+"/") {
+			mounts = append(mounts, f[1])
+		}
+	}
+	for _, m := range slices.Backward(mounts) {
+		if err := syscall.Unmount(m, syscall.MNT_DETACH); err != nil {
+			return fmt.Errorf("%s: still mounted: %w", m, err)
+		}
+	}
+	return nil
+}
+
+// pid is the number of a machine's QEMU process, 0 when it is not running.
+func (l Lab) pid(node string) (int, error) {
+	procs, err := own.List(l.Dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range procs {
+		if slices.Contains(p.Args, "weft-lab-"+node) && strings.HasPrefix(filepath.Base(p.Args[0]), "qemu-system-") {
+			return p.PID, nil
+		}
+	}
+	return 0, nil
+}
+
+func (l Lab) signal(pid int, sig syscall.Signal) error { return own.Signal(pid, l.Dir, sig) }
