@@ -11,26 +11,33 @@ import (
 // eight-GPU node that just woke up takes several seconds.
 const cmdSeconds = 20
 
-// prelude defines what the script below it uses. Both output streams are cut into
-// frames by lines that start with the nonce, which no file can know: standard
-// output carries contents, standard error the complaints.
-const prelude = `PATH=$PATH:/usr/sbin:/sbin:/usr/local/bin:/opt/rocm/bin
+// defs are the functions of the script. Both output streams are cut into frames by
+// lines that start with the nonce, which no file can know: standard output carries
+// contents, standard error the complaints.
+const defs = `PATH=$PATH:/usr/sbin:/sbin:/usr/local/bin:/opt/rocm/bin
 t='timeout %d'; command -v timeout >/dev/null 2>&1 || t=
-if [ "$(id -u)" = 0 ]; then s= r=yes
-elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then s='sudo -n' r=yes
-else s= r=no; fi
 frame() { printf '\n%s %%s\n' "$1"; printf '\n%s %%s\n' "$1" >&2; }
 run() { k=$1; shift; frame "$ $k"; if command -v "$1" >/dev/null 2>&1; then $t "$@"; else echo "$1: not installed" >&2; false; fi; frame "= $?"; }
-run0() { k=$1; shift; if [ $r = no ]; then frame "$ $k"; echo 'needs root, and sudo -n was refused' >&2; frame '= 1'; else run "$k" $s "$@"; fi; }
+run0() { if [ $r = yes ]; then run "$@"; else frame "$ $1"; echo 'needs root, and sudo -n was refused' >&2; frame '= 1'; fi; }
 each() { for f; do [ -e "$f" ] && printf '%%s\0' "$f"; done; }
 links() { for f; do [ -L "$f" ] && printf '%%s\0' "$f"; done; }
-frame clock; date +%%s.%%N
 `
 
-// script writes the one POSIX sh script that asks a node everything.
+// who finds out whether the script may be root: because it is, or by sudo without a
+// question.
+const who = `if [ "$(id -u)" = 0 ]; then s= r=yes
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then s='sudo -n' r=yes
+else s= r=no; fi
+frame clock; date +%s.%N
+`
+
+// script writes the one POSIX sh script that asks a node everything. What needs root
+// is one script inside it, for one sudo: each would be a line in the node's log, and
+// half a second on a slow one.
 func script(readers []format.Reader, nonce string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, prelude, cmdSeconds, nonce, nonce)
+	fmt.Fprintf(&b, "defs=$(cat <<'%s'\n"+defs+"%s\n)\neval \"$defs\"\n", nonce, cmdSeconds, nonce, nonce, nonce)
+	b.WriteString(who)
 	// Links first: a device without the link to its driver would look as if it had none,
 	// should the connection break between the two.
 	b.WriteString("frame links; {\n")
@@ -39,24 +46,40 @@ func script(readers []format.Reader, nonce string) string {
 	b.WriteString("frame files; {\n")
 	walk(&b, readers, "each", func(f format.File) bool { return !f.Link && !f.Binary && !f.Root })
 	b.WriteString(":; } | xargs -0 -r grep -aHZ ''\n")
+	commands(&b, readers, false)
+	fmt.Fprintf(&b, "root=$(cat <<'%s'\n", nonce)
+	rootScript(&b, readers)
+	fmt.Fprintf(&b, "%s\n)\nif [ $r = yes ]; then $s sh -c \"r=yes; $defs\n$root\"; else eval \"$root\"; fi\n", nonce)
+	b.WriteString("frame end\n")
+	return b.String()
+}
+
+// rootScript writes what only root may do, and where that is not to be had, what was
+// left out.
+func rootScript(b *strings.Builder, readers []format.Reader) {
 	b.WriteString("if [ $r = no ]; then frame root\n")
 	for _, f := range rootFiles(readers) {
 		for _, name := range f.Names {
-			fmt.Fprintf(&b, "echo %s\n", quote(f.Dir+"/"+name))
+			fmt.Fprintf(b, "echo %s\n", quote(f.Dir+"/"+name))
 		}
 	}
 	b.WriteString("else frame files; {\n")
-	walk(&b, readers, "each", func(f format.File) bool { return !f.Link && !f.Binary && f.Root })
-	b.WriteString(":; } | xargs -0 -r $s grep -aHZ ''\nframe binary; {\n")
-	walk(&b, readers, "each", func(f format.File) bool { return f.Binary })
-	b.WriteString(":; } | xargs -0 -r $s sh -c 'for f; do printf \"%s\\0\" \"$f\"; base64 -w0 <\"$f\"; echo; done' sh\nfi\n")
+	walk(b, readers, "each", func(f format.File) bool { return !f.Link && !f.Binary && f.Root })
+	b.WriteString(":; } | xargs -0 -r grep -aHZ ''\nframe binary; {\n")
+	walk(b, readers, "each", func(f format.File) bool { return f.Binary })
+	b.WriteString(":; } | xargs -0 -r sh -c 'for f; do printf \"%s\\0\" \"$f\"; base64 -w0 <\"$f\"; echo; done' sh\nfi\n")
+	commands(b, readers, true)
+}
+
+// commands writes the calls of all commands, either those for root or the others.
+func commands(b *strings.Builder, readers []format.Reader, root bool) {
 	for _, r := range readers {
 		for _, c := range r.Cmds {
-			b.WriteString(command(c) + "\n")
+			if c.Root == root {
+				b.WriteString(command(c) + "\n")
+			}
 		}
 	}
-	b.WriteString("frame end\n")
-	return b.String()
 }
 
 // walk writes a loop over every set of files that is wanted; use is the shell
