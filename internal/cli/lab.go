@@ -37,7 +37,7 @@ loopback, with a key made for the lab.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.labSetup(), a.labUp(), a.labStatus(), a.labSSH(), a.labDown(), a.labWire(), a.labIB())
+	cmd.AddCommand(a.labSetup(), a.labUp(), a.labStatus(), a.labSSH(), a.labDown(), a.labBreak(), a.labHeal(), a.labFaults(), a.labWire(), a.labIB())
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -131,13 +132,13 @@ func replace(path string, b []byte) error {
 }
 
 // node finds a machine by its name.
-func (s State) node(name string) (Node, error) {
+func (s State) node(name string) (*Node, error) {
 	var names []string
-	for _, n := range s.Nodes {
-		if n.Name == name {
-			return n, nil
+	for i := range s.Nodes {
+		if s.Nodes[i].Name == name {
+			return &s.Nodes[i], nil
 		}
-		names = append(names, n.Name)
+		names = append(names, s.Nodes[i].Name)
 	}
-	return Node{}, stop("weft lab status", "no machine of the lab is called %q: there are %v", name, names)
+	return nil, stop("weft lab status", "no machine of the lab is called %q: there are %s", name, strings.Join(names, ", "))
 }

@@ -56,7 +56,7 @@ func (l Lab) args(m machine) []string {
 		if other := slots[m.Slot].bus; r == 0 && other != "" {
 			bus = "bus=" + other
 		}
-		a = append(a, "-netdev", l.wireArg(m, rail, rail), "-device", nic(rail, fmt.Sprintf("52:54:00:01:%02x:%02x", r, m.ID), bus))
+		a = append(a, "-netdev", l.wireArg(m, rail, rail), "-device", nic(rail, fmt.Sprintf("52:54:00:01:%02x:%02x", r, m.ID), bus+",speed=100000,duplex=full"))
 	}
 	if m.saved {
 		a = append(a, "-incoming", "defer")
