@@ -31,7 +31,8 @@ func large(n int) *Case {
 			nic.BDF, gpu.BDF = p.BDF, fmt.Sprintf("0000:3%d:00.0", k)
 			node.PCI = append(node.PCI, &nic, &gpu)
 			node.Ports = append(node.Ports, p)
-			node.Netdevs = append(node.Netdevs, &fact.Netdev{Name: p.Netdev, Type: "ether", Oper: "up", Carrier: fact.Some(true), MTU: fact.Some(9000), Addrs: []string{addr + "/16"}})
+			node.Netdevs = append(node.Netdevs, &fact.Netdev{Name: p.Netdev, Type: "ether", Oper: "up", Carrier: fact.Some(true), MTU: fact.Some(9000), Addrs: []string{addr + "/16"},
+				Qdiscs: []fact.Qdisc{{Kind: "mq"}, {Kind: "fq_codel"}}, QdiscsRead: true})
 			g := *goodNode(1).GPUs[0]
 			g.Index, g.BDF = k, gpu.BDF
 			node.GPUs = append(node.GPUs, &g)
