@@ -65,11 +65,11 @@ func (a *app) labIBUp() *cobra.Command {
 			err = ib.Up(cmd.Context(), folder, o, p.Step)
 			p.Done()
 			if err != nil {
-				return labIBTrouble(err)
+				return labIBTrouble(err, "weft lab ib up --help")
 			}
 			s, _, err := ib.Look(folder)
 			if err != nil {
-				return labIBTrouble(err)
+				return labIBTrouble(err, "weft lab ib up --help")
 			}
 			fmt.Fprintf(a.err, "weft: the fabric is up after %.1f s: %s\n      wrote weft.yaml; next:\n          weft check\n", time.Since(begin).Seconds(), s.Shape)
 			return nil
@@ -96,7 +96,7 @@ func (a *app) labIBDown() *cobra.Command {
 				fmt.Fprintln(a.err, "weft: no fabric is up")
 				return nil
 			case err != nil:
-				return labIBTrouble(err)
+				return labIBTrouble(err, "weft lab ib status")
 			case kept != "":
 				fmt.Fprintf(a.err, "weft: the fabric is down; %s was changed since, so it is kept\n", kept)
 			default:
@@ -125,7 +125,7 @@ func (a *app) labIBStatus() *cobra.Command {
 			}
 			state, procs, err := ib.Look(folder)
 			if err != nil {
-				return labIBTrouble(err)
+				return labIBTrouble(err, "weft lab ib down")
 			}
 			s := labIBStatus{state, map[string]int{}}
 			for _, p := range procs {
@@ -160,9 +160,9 @@ func labIBSays(b ib.Broken) string {
 	return b.Check + " should fail"
 }
 
-// labIBTrouble finds the next command for an error of the fabric.
-func labIBTrouble(err error) error {
-	next := ""
+// labIBTrouble finds the next command for an error of the fabric; next is for one
+// that has no better.
+func labIBTrouble(err error, next string) error {
 	switch {
 	case errors.Is(err, ib.ErrUp):
 		next = "weft lab ib down"
@@ -174,8 +174,6 @@ func labIBTrouble(err error) error {
 		next = "mv weft.yaml weft.yaml.old"
 	case errors.Is(err, ib.ErrFault):
 		next = "weft lab ib faults"
-	default:
-		next = "weft lab ib --help"
 	}
 	return fail(next, "%v", err)
 }

@@ -30,7 +30,7 @@ port of one (leaf001/21). Without it the fault is at node0002.`,
 			b, err := ib.Break(cmd.Context(), folder, args[0], second(args))
 			p.Done()
 			if err != nil {
-				return labIBTrouble(err)
+				return labIBTrouble(err, "weft lab ib break --help")
 			}
 			fmt.Fprintf(a.err, "weft: %s: %s\n      next:\n          weft check\n", b, labIBSays(b))
 			return nil
@@ -57,7 +57,7 @@ func (a *app) labIBHeal() *cobra.Command {
 			healed, err := ib.Heal(cmd.Context(), folder, fault, second(args))
 			p.Done()
 			if err != nil {
-				return labIBTrouble(err)
+				return labIBTrouble(err, "weft lab ib status")
 			}
 			for _, b := range healed {
 				fmt.Fprintf(a.err, "weft: %s is healed\n", b)

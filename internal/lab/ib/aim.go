@@ -1,12 +1,10 @@
 package ib
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // aim finds what a person means by a fault and a target, and what weft should say.
@@ -82,29 +80,4 @@ func parseEnd(s string) (end, error) {
 		return end{}, fmt.Errorf("%q is no port: want NAME/PORT like leaf001/21", s)
 	}
 	return end{name, n}, nil
-}
-
-// settleLimit: opensm sweeps when a switch tells it of a link that changed, within
-// about a second, and by itself every sweep_interval.
-const settleLimit = 15 * time.Second
-
-// settle waits until the hosts that were plugged in again are ACTIVE.
-func (l *lab) settle(ctx context.Context, changed []Broken) error {
-	if l.broken("no-sm") {
-		return nil
-	}
-	for _, b := range changed {
-		if b.Fault != "host-gone" || slices.Contains(l.state.Broken, b) {
-			continue
-		}
-		argv := append(append(l.enter(), l.as(b.Target)...), "ibstat")
-		err := l.await(ctx, settleLimit, b.Target+" ACTIVE again", "sm1.log", func() bool {
-			out, err := l.output(ctx, argv...)
-			return err == nil && strings.Contains(out, "State: Active")
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

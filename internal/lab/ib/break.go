@@ -91,10 +91,7 @@ func (l *lab) change(ctx context.Context, changed ...Broken) error {
 		}
 		changed = l.state.Broken // a new simulator knows of none
 	case has("no-sm", "two-sms"):
-		if err := l.end(ctx, "opensm", named("opensm")); err != nil {
-			return err
-		}
-		if err := l.startSMs(ctx); err != nil {
+		if err := l.restartSMs(ctx); err != nil {
 			return err
 		}
 	}
@@ -148,7 +145,8 @@ func (l *lab) count(ctx context.Context, b Broken, on bool) error {
 	const script = `n=480; while :; do n=$((n+20)); [ $n -le 65535 ] || n=65535; for c in $2; do echo "PerformanceSet $0 PortCounters.$c=$n"; done >>"$1"; sleep 0.5; done`
 	at := quoted(b.Target)
 	if on {
-		return l.run("count.log", "sh", "-c", script, at, in("console"), strings.Join(errorCounters, " "))
+		_, err := l.run("count.log", "sh", "-c", script, at, in("console"), strings.Join(errorCounters, " "))
+		return err
 	}
 	if err := l.end(ctx, "the growing counters", func(p own.Proc) bool { return slices.Contains(p.Args, at) }); err != nil {
 		return err

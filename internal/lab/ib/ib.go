@@ -125,8 +125,11 @@ func down(folder string) (kept string, err error) {
 		os.Remove(folder)
 		return "", err
 	}
-	if err := own.End(folder, endGrace); err != nil {
-		return "", err
+	for range 2 { // one that was about to become another program had no mark at that moment
+		if err := own.End(folder, endGrace); err != nil {
+			return "", err
+		}
+		time.Sleep(30 * time.Millisecond)
 	}
 	if l != nil { // else its state cannot be read, and weft.yaml may be anyone's
 		if kept, err = l.removeSpec(); err != nil {

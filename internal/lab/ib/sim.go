@@ -2,6 +2,7 @@ package ib
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,16 +37,15 @@ func (l *lab) hold(ctx context.Context) error {
 	}
 	const script = `exec 9<"$0" && mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/sshd "$1" && mount --bind /proc/self/fd/9 "$1" && exec 9<&- &&
 mount -t tmpfs -o mode=700 tmpfs ~root && ip link set lo up && : >"$1/held" && exec sleep infinity`
-	p, err := own.Start(l.folder, l.path("holder.log"), "unshare", "--net", "--mount", "--", "sh", "-c", script, l.folder, inside)
+	p, held, err := l.start("holder.log", "unshare", "--net", "--mount", "--", "sh", "-c", script, l.folder, inside)
 	if err != nil {
 		return err
 	}
-	go p.Wait()
 	l.state.Holder = p.Pid
 	if err := l.save(); err != nil {
 		return err
 	}
-	return l.await(ctx, holdLimit, "the network namespace", "holder.log", func() bool { return exists(l.path("held")) })
+	return l.await(ctx, holdLimit, "the network namespace", held, func() bool { return exists(l.path("held")) })
 }
 
 // startAll starts the simulator and the managers as the faults of the state want
@@ -54,7 +54,10 @@ func (l *lab) startAll(ctx context.Context) error {
 	if err := l.startSim(ctx); err != nil {
 		return err
 	}
-	return l.startSMs(ctx)
+	if err := l.startSMs(ctx); err != nil {
+		return err
+	}
+	return l.quiet(ctx)
 }
 
 func (l *lab) startSim(ctx context.Context) error {
@@ -70,58 +73,11 @@ func (l *lab) startSim(ctx context.Context) error {
 	ports := 2*l.shape.hosts + (l.shape.radix+1)*l.shape.switches()
 	// The console is opened for reading and writing, so that it never ends.
 	const script = `exec ibsim -s -N "$1" -S "$2" -P "$3" "$4" <>"$0"`
-	err := l.run("ibsim.log", "sh", "-c", script, in("console"), strconv.Itoa(nodes+1), strconv.Itoa(l.shape.switches()+1), strconv.Itoa(ports+1), in("net"))
+	sim, err := l.run("ibsim.log", "sh", "-c", script, in("console"), strconv.Itoa(nodes+1), strconv.Itoa(l.shape.switches()+1), strconv.Itoa(ports+1), in("net"))
 	if err != nil {
 		return err
 	}
-	return l.await(ctx, simLimit, "ibsim", "ibsim.log", func() bool { return l.said("ibsim.log", "simulator ready") })
-}
-
-// smOptions makes opensm quick to notice: what it polls every 10 s by default
-// would make each fault take as long. The log must be written as it happens.
-const smOptions = "force_log_flush TRUE\nsweep_interval 2\nsminfo_polling_timeout 500\nignore_other_sm %s\n"
-
-// startSMs starts the managers that the state wants. The first runs on the first
-// host, the other on the last.
-func (l *lab) startSMs(ctx context.Context) error {
-	for i, host := range l.managers() {
-		name := "sm" + strconv.Itoa(i+1)
-		if err := os.MkdirAll(l.path(name), 0o700); err != nil {
-			return err
-		}
-		alone := "FALSE"
-		if l.broken("two-sms") {
-			alone = "TRUE"
-		}
-		if err := os.WriteFile(l.path(name+".conf"), fmt.Appendf(nil, smOptions, alone), 0o600); err != nil {
-			return err
-		}
-		log := name + ".log"
-		os.Remove(l.path(log))
-		argv := append(l.as(host), "OSM_CACHE_DIR="+in(name), "OSM_TMP_DIR="+in(name), "opensm", "-F", in(name+".conf"), "-f", in(log))
-		if err := l.run(name+".out", argv...); err != nil {
-			return err
-		}
-		err := l.await(ctx, smLimit, "opensm on "+host, log, func() bool {
-			return l.said(log, "SUBNET UP") || l.said(log, "Entering STANDBY state")
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// managers are the hosts where opensm runs.
-func (l *lab) managers() []string {
-	first, last := hostName(0), hostName(l.shape.hosts-1)
-	switch {
-	case l.broken("no-sm"):
-		return nil
-	case l.state.SMs == 2 || l.broken("two-sms"):
-		return []string{first, last}
-	}
-	return []string{first}
+	return l.await(ctx, simLimit, "ibsim", sim, func() bool { return l.said("ibsim.log", "simulator ready") })
 }
 
 // as is the start of a command line that runs as a simulated host.
@@ -146,13 +102,9 @@ func (l *lab) enter() []string {
 }
 
 // run starts a process inside the fabric.
-func (l *lab) run(log string, argv ...string) error {
-	p, err := own.Start(l.folder, l.path(log), append(l.enter(), argv...)...)
-	if err != nil {
-		return err
-	}
-	go p.Wait()
-	return nil
+func (l *lab) run(log string, argv ...string) (job, error) {
+	_, j, err := l.start(log, append(l.enter(), argv...)...)
+	return j, err
 }
 
 // Process is one process of a fabric.
@@ -174,25 +126,26 @@ func (l *lab) processes() ([]Process, error) {
 func (l *lab) end(ctx context.Context, what string, which func(own.Proc) bool) error {
 	var err error
 	gone := func() bool {
-		var procs []own.Proc
-		if procs, err = own.List(l.folder); err != nil {
-			return true
-		}
-		left := false
-		for _, p := range procs {
-			if which(p) {
-				left = true
-				if err = own.Signal(p.PID, l.folder, syscall.SIGTERM); err != nil {
-					return true
-				}
-			}
-		}
-		return !left
+		var some int
+		some, err = l.signal(syscall.SIGTERM, which)
+		return some == 0 || err != nil
 	}
-	if wait := l.await(ctx, endLimit, "the end of "+what, "", gone); wait != nil {
+	if wait := l.await(ctx, endLimit, "the end of "+what, job{}, gone); wait != nil {
 		return wait
 	}
 	return err
+}
+
+// signal sends a signal to some processes and returns to how many.
+func (l *lab) signal(sig syscall.Signal, which func(own.Proc) bool) (some int, err error) {
+	procs, err := own.List(l.folder)
+	for _, p := range procs {
+		if which(p) {
+			some++
+			err = errors.Join(err, own.Signal(p.PID, l.folder, sig))
+		}
+	}
+	return some, err
 }
 
 func named(names ...string) func(own.Proc) bool {

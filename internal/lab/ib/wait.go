@@ -8,23 +8,50 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"weft/internal/lab/own"
 )
 
-// await waits until done, with a deadline. When it does not come, the error has
-// the last line of the log.
-func (l *lab) await(ctx context.Context, limit time.Duration, what, log string, done func() bool) error {
+// job is something that up started.
+type job struct {
+	log   string        // what it says goes here
+	ended chan struct{} // closed when it has ended
+}
+
+// start starts a process of the fabric.
+func (l *lab) start(log string, argv ...string) (*os.Process, job, error) {
+	j := job{log, make(chan struct{})}
+	p, err := own.Start(l.folder, l.path(log), argv...)
+	if err != nil {
+		return nil, j, err
+	}
+	go func() {
+		p.Wait()
+		close(j.ended)
+	}()
+	return p, j, nil
+}
+
+// await waits until done, with a deadline. When it does not come, or the job that
+// should bring it ends, the error has the last line of the job's log.
+func (l *lab) await(ctx context.Context, limit time.Duration, what string, j job, done func() bool) error {
 	deadline := time.Now().Add(limit)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
 	for !done() {
-		if err := context.Cause(ctx); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-j.ended:
+			if done() {
+				return nil
+			}
+			return fmt.Errorf("%s: it ended at once%s", what, l.lastWords(j.log))
+		case now := <-tick.C:
+			if now.After(deadline) {
+				return fmt.Errorf("%s: not within %v%s", what, limit, l.lastWords(j.log))
+			}
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s: not within %v%s", what, limit, l.lastWords(log))
-		}
-		if log != "" && !l.alive() {
-			return fmt.Errorf("%s: the fabric ended%s", what, l.lastWords(log))
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	return nil
 }
