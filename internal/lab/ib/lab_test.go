@@ -125,18 +125,25 @@ func TestFaults(t *testing.T) {
 	if wrong := look(t, 0); len(wrong) > 0 {
 		t.Fatalf("a healthy fabric has %q", wrong)
 	}
-	tested := map[string]bool{}
-	for _, tt := range []struct{ fault, target, want string }{
+	type row struct{ fault, target, want string }
+	rows := []row{
 		{"no-sm", "", "fail ib.sm"},
 		{"two-sms", "", "fail ib.sm"},
 		{"host-gone", "node0002", "fail port.up node0002"},
 		{"narrow-link", "node0002", "fail port.rate node0002"},
-		{"narrow-link", "leaf001", "fail fabric.switch leaf"},
-		{"slow-link", "node0003", "fail port.rate node0003"},
 		{"slow-link", "leaf002/4", "fail fabric.switch leaf"},
-		{"errors", "node0002", "fail port.errors node0002"},
 		{"errors", "leaf001", "fail fabric.switch leaf"},
-	} {
+	}
+	if os.Getenv("WEFT_LAB_TEST") == "full" {
+		rows = append(rows,
+			row{"narrow-link", "leaf001", "fail fabric.switch leaf"},
+			row{"slow-link", "node0003", "fail port.rate node0003"},
+			row{"errors", "node0002", "fail port.errors node0002"})
+	} else {
+		t.Log("each fault at one target only: make lab-test breaks hosts and switches alike")
+	}
+	tested := map[string]bool{}
+	for _, tt := range rows {
 		tested[tt.fault] = true
 		at := strings.TrimSpace(tt.fault + " " + tt.target)
 		began := time.Now()
