@@ -111,7 +111,9 @@ func claim(folder string) error {
 // weft.yaml when somebody has changed it since, and it stays for that reason.
 func Down(folder string) (kept string, err error) {
 	unlock, err := lock(folder)
-	if err != nil {
+	if errors.Is(err, ErrDown) { // somebody may have removed the folder of one that runs
+		return "", errors.Join(err, own.End(folder, endGrace))
+	} else if err != nil {
 		return "", err
 	}
 	defer unlock()

@@ -317,4 +317,13 @@ func TestManners(t *testing.T) {
 		t.Error(err)
 	}
 	gone(t, folder)
+
+	want(0, "the fabric is up", "up", "--hosts", "2")
+	for _, path := range []string{folder, "weft.yaml"} {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(0, "no fabric is up", "down")
+	gone(t, folder)
 }
