@@ -45,14 +45,14 @@ func (l Lab) args(m machine) []string {
 		"-kernel", m.image + "/vmlinux", "-initrd", m.image + "/initrd.cpio", "-append", bootLine,
 		"-serial", "file:" + file(".console"), "-qmp", "unix:" + file(".qmp") + ",server=on,wait=off",
 		"-drive", "file=" + m.disk + ",if=none,id=disk,format=qcow2,discard=unmap",
-		"-device", "virtio-serial-pci,addr=0x1", "-device", "virtio-blk-pci,drive=disk,addr=0x2", "-device", "virtio-rng-pci,addr=0x8",
+		"-device", "virtio-serial-pci,bus=pcie.0,addr=0x1", "-device", "virtio-blk-pci,drive=disk,bus=pcie.0,addr=0x2", "-device", "virtio-rng-pci,bus=pcie.0,addr=0x8",
 		"-chardev", "socket,id=agent,path=" + file(".qga") + ",server=on,wait=off",
 		"-device", "virtserialport,chardev=agent,name=org.qemu.guest_agent.0",
 		"-device", "vmgenid,guid=auto"}
 	a = append(a, slots[m.Slot].args...)
 	a = append(a, l.managementArgs(m)...)
 	for r := range m.rails {
-		rail, bus := fmt.Sprintf("rail%d", r), fmt.Sprintf("addr=%#x", 4+r)
+		rail, bus := fmt.Sprintf("rail%d", r), fmt.Sprintf("bus=pcie.0,addr=%#x", 4+r)
 		if other := slots[m.Slot].bus; r == 0 && other != "" {
 			bus = "bus=" + other
 		}
@@ -71,7 +71,7 @@ func (l Lab) managementArgs(m machine) []string {
 	user := fmt.Sprintf("user,id=ssh,restrict=on,ipv6=off,net=10.90.0.0/24,host=10.90.0.254,dhcpstart=10.90.0.200,dns=10.90.0.253,hostfwd=tcp:127.0.0.1:%d-10.90.0.%d:22", m.Port, m.ID)
 	return []string{"-netdev", user, "-netdev", l.wireArg(m, "mgmt", "others"),
 		"-netdev", "hubport,hubid=0,id=hub0,netdev=ssh", "-netdev", "hubport,hubid=0,id=hub1,netdev=others", "-netdev", "hubport,hubid=0,id=mgmt",
-		"-device", nic("mgmt", fmt.Sprintf("52:54:00:00:00:%02x", m.ID), "addr=0x3")}
+		"-device", nic("mgmt", fmt.Sprintf("52:54:00:00:00:%02x", m.ID), "bus=pcie.0,addr=0x3")}
 }
 
 func (l Lab) wireArg(m machine, net, id string) string {
@@ -92,11 +92,11 @@ type slot struct {
 
 var slots = map[string]slot{
 	"":       {args: hardware(1)},
-	"narrow": {bus: "port", args: append(hardware(1), "-device", "pcie-root-port,id=port,addr=0x10,chassis=1,slot=1,x-speed=2_5,x-width=16")},
-	"slow":   {bus: "port", args: append(hardware(1), "-device", "pcie-root-port,id=port,addr=0x10,chassis=1,slot=1,x-speed=16,x-width=1")},
-	"far": {bus: "port", args: append(hardware(2),
+	"narrow": {bus: "above", args: append(hardware(1), "-device", "pcie-root-port,id=above,bus=pcie.0,addr=0x10,chassis=1,slot=1,x-speed=2_5,x-width=16")},
+	"slow":   {bus: "above", args: append(hardware(1), "-device", "pcie-root-port,id=above,bus=pcie.0,addr=0x10,chassis=1,slot=1,x-speed=16,x-width=1")},
+	"far": {bus: "above", args: append(hardware(2),
 		"-device", "pxb-pcie,id=far,bus_nr=0x80,bus=pcie.0,numa_node=1,addr=0x11",
-		"-device", "pcie-root-port,id=port,bus=far,chassis=1,slot=1,x-speed=2_5,x-width=1")},
+		"-device", "pcie-root-port,id=above,bus=far,chassis=1,slot=1,x-speed=2_5,x-width=1")},
 }
 
 // hardware is a machine with one processor and its memory in one or two NUMA nodes.

@@ -17,7 +17,7 @@ var siwScript string
 // iwarp turns the soft RoCE device of rail0 into a soft iWARP one, also after a boot.
 func iwarp(ctx context.Context, l Lab, s *State, n *Node, heal bool) error {
 	if heal {
-		_, err := l.inside(ctx, n.Name, "rdma link delete siw0; rm /etc/lab-siw; systemctl restart lab-rdma@rail0", "")
+		_, err := l.inside(ctx, n.Name, "rdma link delete rdma0; rm /etc/lab-siw; systemctl restart lab-rdma@rail0", "")
 		return err
 	}
 	ko, err := l.makeSIW(ctx, s.Net)
@@ -30,7 +30,7 @@ func iwarp(ctx context.Context, l Lab, s *State, n *Node, heal bool) error {
 	}
 	script := `set -eu
 d=/lib/modules/$(uname -r)/extra; mkdir -p $d; base64 -d > $d/siw.ko; depmod; modprobe siw
-rdma link delete rxe0; echo rail0 > /etc/lab-siw; systemctl restart lab-rdma@rail0`
+rdma link delete rdma0; echo rail0 > /etc/lab-siw; systemctl restart lab-rdma@rail0`
 	_, err = l.inside(ctx, n.Name, script, base64.StdEncoding.EncodeToString(module))
 	return err
 }

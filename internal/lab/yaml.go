@@ -16,7 +16,7 @@ func (l Lab) writeYAML(s State) error {
 	for _, n := range s.Nodes {
 		fmt.Fprintf(&b, "  - name: %s\n    data:\n", n.Name)
 		for r := range s.Rails {
-			fmt.Fprintf(&b, "      - port: rxe%d/1\n        netdev: %s\n        address: %s/24\n", r, railName(r), railAddress(r, n))
+			fmt.Fprintf(&b, "      - port: rdma%d/1\n        netdev: %s\n        address: %s/24\n", r, railName(r), railAddress(r, n))
 		}
 	}
 	if err := replace(l.run("weft.yaml"), []byte(b.String())); err != nil {

@@ -6,11 +6,11 @@
 #   lab-identify rdma NETDEV
 set -eu
 
-# soft NETDEV: rail0 carries rxe0; siw0 where /etc/lab-siw names it.
+# soft NETDEV: rail0 carries rdma0, RoCE; iWARP where /etc/lab-siw names the rail.
 soft() {
 	kind=rxe
 	if [ -e /etc/lab-siw ] && grep -qx "$1" /etc/lab-siw; then kind=siw; fi
-	dev=$kind${1#rail}
+	dev=rdma${1#rail}
 	[ -e "/sys/class/infiniband/$dev" ] || rdma link add "$dev" type "$kind" netdev "$1"
 }
 

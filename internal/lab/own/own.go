@@ -92,14 +92,18 @@ func belongs(pid int, folder string) bool {
 func End(folder string, grace time.Duration) error {
 	const patience = 10 * time.Second // a killed process that writes out its memory map
 	begin := time.Now()
-	for {
+	for none := 0; none < 2; time.Sleep(20 * time.Millisecond) {
 		procs, err := List(folder)
-		if err != nil || len(procs) == 0 {
+		if err != nil {
 			return err
+		}
+		none++
+		if len(procs) > 0 {
+			none = 0 // a process in the middle of exec shows no environment: one look is not enough
 		}
 		sig := syscall.SIGTERM
 		switch since := time.Since(begin); {
-		case since > grace+patience:
+		case len(procs) > 0 && since > grace+patience:
 			return fmt.Errorf("process %d (%s) does not end", procs[0].PID, procs[0].Args)
 		case since > grace:
 			sig = syscall.SIGKILL
@@ -109,8 +113,8 @@ func End(folder string, grace time.Duration) error {
 				return err
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
+	return nil
 }
 
 // Signal sends a signal to one process of a folder; that it is gone already is no
