@@ -70,6 +70,9 @@ func (c *Case) prepare() {
 	each(len(c.Nodes), func(i int) { c.Nodes[i].Index() })
 	for _, n := range c.Nodes {
 		o := own{wants: wants[n.Name], before: before[n.Name]}
+		if o.before != nil && !rebooted(n, o.before, c.Since) {
+			o.counted = o.before
+		}
 		for _, dp := range o.wants {
 			if p := n.Port(dp.Port); p != nil {
 				o.data = append(o.data, p)

@@ -93,9 +93,10 @@ type Case struct {
 
 // own is what checks ask of one node, time and again.
 type own struct {
-	data   []*fact.Port    // see Data
-	cards  []card          // see cards
-	gpus   []*fact.GPU     // see gpus
-	wants  []spec.DataPort // what weft.yaml says of its ports
-	before *fact.Node      // the node in the earlier look; nil when it was not there
+	data    []*fact.Port    // see Data
+	cards   []card          // see cards
+	gpus    []*fact.GPU     // see gpus
+	wants   []spec.DataPort // what weft.yaml says of its ports
+	before  *fact.Node      // the node in the earlier look; nil when it was not there
+	counted *fact.Node      // before, for what counts from zero at boot: nil when it booted since
 }

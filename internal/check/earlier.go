@@ -1,11 +1,15 @@
 package check
 
-import "weft/internal/fact"
+import (
+	"time"
 
-// earlierPort returns the same port in the earlier look at its node, or nil. A
-// device is the same when it sits at the same place, whatever its name is now.
-func (c *Case) earlierPort(n *fact.Node, p *fact.Port) *fact.Port {
-	before := c.about(n).before
+	"weft/internal/fact"
+)
+
+// earlierPort returns the same port in an earlier look at its node, or nil: of own,
+// before for what outlives a boot, counted for what does not. A device is the same
+// when it sits at the same place, whatever its name is now.
+func earlierPort(before *fact.Node, p *fact.Port) *fact.Port {
 	if before == nil {
 		return nil
 	}
@@ -15,4 +19,18 @@ func (c *Case) earlierPort(n *fact.Node, p *fact.Port) *fact.Port {
 		}
 	}
 	return nil
+}
+
+// rebooted reports whether a node was started anew since an earlier look at it, so
+// that its counters began anew too. A boot has its own boot_id, unless the machine
+// is virtual and was brought back as it had been saved; and whatever the boot_id
+// says, a machine that runs for less time than has passed did not run all that time.
+// Where nothing is known it was not.
+func rebooted(n, before *fact.Node, since time.Duration) bool {
+	now, then := &n.Host, &before.Host
+	if now.BootID != "" && then.BootID != "" && now.BootID != then.BootID {
+		return true
+	}
+	up, known := now.Uptime.Get()
+	return known && (up < then.Uptime.Or(0) || up < since.Seconds())
 }

@@ -14,7 +14,7 @@ var pcieErrors = Check{
 	None:  "no device on a data port's path counts PCIe errors (no AER)",
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
 		for _, k := range c.cards(n) {
-			if f, counted := judgePCIeErrors(k, c.about(n).before, c.Since); counted {
+			if f, counted := judgePCIeErrors(k, c.about(n).counted, c.Since); counted {
 				out = append(out, f)
 			}
 		}
@@ -53,7 +53,7 @@ func judgeAER(d *fact.PCI, before *fact.Node, since time.Duration) Finding {
 		was = before.At(d.BDF).AER
 	}
 	grown := func(kind string) int {
-		if d.AER[kind] < was[kind] { // counted from zero since a reboot
+		if d.AER[kind] < was[kind] { // the device was found anew, and counts from zero
 			return d.AER[kind]
 		}
 		return d.AER[kind] - was[kind]
@@ -73,7 +73,7 @@ func judgeAER(d *fact.PCI, before *fact.Node, since time.Duration) Finding {
 			Why: "transfers were lost at some time; whether it goes on, the next look tells"}
 	case was == nil && soft > 0:
 		f = Finding{Status: Unknown, Got: fmt.Sprintf("%d correctable at %s since boot", soft, d.BDF), Fix: []string{"weft check   # again in a few minutes"},
-			Why: "there is no earlier look to tell whether they grow"}
+			Why: "there is no earlier look in this boot to tell whether they grow"}
 	case bad > 0:
 		f = Finding{Status: Fail, Got: more(bad, "uncorrectable"), Want: "none", Fix: fix,
 			Why: "transfers are being lost between the card and the CPU"}

@@ -16,7 +16,7 @@ var portCarries = Check{
 		equal := map[string][]traffic{} // kind of card → its ports that are up
 		for _, p := range c.Data(n) {
 			if k := portFamily(n, p) + p.Layer; p.Up() && !p.Soft() {
-				equal[k] = append(equal[k], trafficOf(p, c.earlierPort(n, p)))
+				equal[k] = append(equal[k], trafficOf(p, earlierPort(c.about(n).counted, p)))
 			}
 		}
 		for _, ports := range equal {
@@ -37,7 +37,7 @@ type traffic struct {
 	total    unit.Size // since the driver was loaded
 	growth   unit.Size // since the earlier look
 	known    bool
-	compared bool // there was an earlier look, and the counter has not begun anew
+	compared bool // there was an earlier look in this boot, and the counter has not begun anew
 }
 
 // trafficOf reads port_xmit_data, which counts words of four bytes (the kernel's

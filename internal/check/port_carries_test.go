@@ -37,6 +37,9 @@ func TestPortCarries(t *testing.T) {
 		{name: "it sent a little", do: later(5, 7, 5+gib, 8), want: "n2 mlx5_1/1 pass: as busy as the others"},
 		{name: "both stood still", do: later(5, 7, 5, 7), want: "n2 mlx5_1/1 pass: idle like the others"},
 		{name: "counters began anew", do: later(5, gib, 5+gib, 3), want: "n2 mlx5_1/1 pass: as busy as the others"},
+		{name: "another boot", do: func(c *Case) { later(0, 7, gib, 7)(c); bootAnew(c) }, want: "n2 mlx5_1/1 pass: as busy as the others"},
+		{name: "silent since another boot", do: func(c *Case) { later(0, 0, gib, 0)(c); bootAnew(c) },
+			want: "n2 mlx5_1/1 warn: sent nothing since the driver was loaded, want traffic on every data port: an equal port of this node sent 1 GiB, so jobs may use only a part of the ports"},
 		{name: "another card is for something else", do: func(c *Case) {
 			both(&c.Cluster, gib, 0)
 			for _, n := range c.Nodes {

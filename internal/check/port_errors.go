@@ -24,7 +24,7 @@ var portErrors = Check{
 				f.Status, f.Why = Unknown, "the counters of the port were not read"
 			default:
 				var before map[string]uint64
-				if q := c.earlierPort(n, p); q != nil {
+				if q := earlierPort(c.about(n).counted, p); q != nil {
 					before = q.Counters
 				}
 				judgePortErrors(&f, p, before, c.Since)

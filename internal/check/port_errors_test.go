@@ -38,6 +38,19 @@ func TestPortErrors(t *testing.T) {
 		{name: "more are not", do: later(20*time.Second, "port_rcv_errors", 0, 201), want: "n2 mlx5_0/1 fail: port_rcv_errors +201 in 20 s, want no growth: " + wire},
 		{name: "retries are not the cable's fault", do: later(time.Minute, "rnr_nak_retry_err", 0, 1), want: "n2 mlx5_0/1 fail: rnr_nak_retry_err +1 in 1 min, want no growth: " + slow, fix: "congestion"},
 		{name: "the driver was loaded anew", do: later(time.Hour, "link_downed", 9, 2), want: "n2 mlx5_0/1 pass: no growth"},
+		{name: "the machine was booted since, and its link came up", do: func(c *Case) {
+			later(29*time.Second, "link_downed", 0, 1)(c)
+			bootAnew(c)
+		}, want: "n2 mlx5_0/1 pass: few errors since the driver was loaded"},
+		{name: "the others were not", do: func(c *Case) {
+			later(29*time.Second, "link_downed", 0, 1)(c)
+			bootAnew(c)
+			c.Nodes[0].Ports[0].Counters["link_downed"] = 1
+		}, want: "n1 mlx5_0/1 fail: link_downed +1 in 29 s, want no growth: " + wire},
+		{name: "many since that boot", do: func(c *Case) {
+			later(29*time.Second, "link_downed", 11, 11)(c)
+			bootAnew(c)
+		}, want: "n2 mlx5_0/1 warn: link_downed 11, want no growth: " + old},
 		{name: "unread", do: func(c *Case) { c.Nodes[1].Ports[0].Counters = nil }, want: "n2 mlx5_0/1 unknown: the counters of the port were not read"},
 		{name: "irdma counts other things", do: func(c *Case) { c.Nodes[1].Ports[0].Counters = map[string]uint64{"ip4InOctets": 5} },
 			want: "n1 mlx5_0/1 pass: few errors since the driver was loaded", not: "n2"},

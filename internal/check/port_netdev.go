@@ -16,7 +16,7 @@ var portNetdev = Check{
 			if p.Netdev == "" && p.Layer != "Ethernet" {
 				continue // InfiniBand works without IPoIB
 			}
-			out = append(out, judgeNetdev(n, p, c.earlierPort(n, p), c.wish(n, p).Netdev))
+			out = append(out, judgeNetdev(n, p, earlierPort(c.about(n).before, p), c.wish(n, p).Netdev))
 		}
 		return out
 	},

@@ -26,6 +26,8 @@ func TestPortNetdev(t *testing.T) {
 		{name: "as last time", do: func(c *Case) { before(c) }, want: "n2 mlx5_0/1 pass: eth2"},
 		{name: "the interface was renamed", do: func(c *Case) { before(c).Netdev = "enp25s0f0np0" }, fix: "Name=enp25s0f0np0",
 			want: "n2 mlx5_0/1 warn: eth2, want enp25s0f0np0: the interface had another name last time, so netplan, firewall zones and NCCL_SOCKET_IFNAME may name one that is gone"},
+		{name: "by a boot", do: func(c *Case) { before(c).Netdev = "enp25s0f0np0"; bootAnew(c) }, fix: "Name=enp25s0f0np0",
+			want: "n2 mlx5_0/1 warn: eth2, want enp25s0f0np0: the interface had another name last time, so netplan, firewall zones and NCCL_SOCKET_IFNAME may name one that is gone"},
 		{name: "the device was renamed", do: func(c *Case) { b := before(c); b.Name, b.Device = "rocep25s0f0/1", "rocep25s0f0" }, fix: "sudo rdma dev set mlx5_0 name rocep25s0f0",
 			want: "n2 mlx5_0/1 warn: mlx5_0/1, want rocep25s0f0/1: the RDMA device had another name last time, so NCCL_IB_HCA and scripts may name one that is gone"},
 		{name: "a new node", do: func(c *Case) { before(c); c.Before.Nodes = c.Before.Nodes[:1] }, want: "n2 mlx5_0/1 pass: eth2"},

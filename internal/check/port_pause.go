@@ -11,10 +11,10 @@ var portPause = Check{
 	ID:    "port.pause",
 	Title: "No port is held still by pause frames",
 	After: []string{"port.up"},
-	None:  "pause frames are judged by how fast they come, and no RoCE port that counts them was seen before",
+	None:  "pause frames are judged by how fast they come, and no RoCE port that counts them was seen before in this boot",
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
 		for _, p := range c.Data(n) {
-			before := c.earlierPort(n, p)
+			before := earlierPort(c.about(n).counted, p)
 			switch {
 			case !p.RoCE() || p.Soft() || !p.Up() || before == nil || c.Since <= 0:
 			case p.QoS.PausePrio != nil && before.QoS.PausePrio != nil:

@@ -16,7 +16,7 @@ func TestPortPause(t *testing.T) {
 		}
 	}
 	judge(t, portPause, []row{
-		{name: "one look says nothing", want: "cluster skip: pause frames are judged by how fast they come, and no RoCE port that counts them was seen before"},
+		{name: "one look says nothing", want: "cluster skip: pause frames are judged by how fast they come, and no RoCE port that counts them was seen before in this boot"},
 		{name: "none since", do: later(0), want: "n2 mlx5_0/1 pass: hardly any pause frames"},
 		{name: "just under a tenth", do: later(5960), want: "n2 mlx5_0/1 pass: hardly any pause frames"},
 		{name: "just over a tenth", do: later(5970), fix: "tx_prio3_pause",
@@ -26,10 +26,11 @@ func TestPortPause(t *testing.T) {
 		{name: "a storm", do: later(59610),
 			want: "n2 mlx5_0/1 fail: 5961 pause frames/s on priority 3, want under 596: a pause storm: the port can be held still all the time, and so can every port behind it"},
 		{name: "counters began anew", do: func(c *Case) { later(0)(c); c.Nodes[1].Ports[0].QoS.PausePrio = map[int]uint64{3: 0} }, want: "n2 mlx5_0/1 pass: hardly any pause frames"},
+		{name: "another boot", do: func(c *Case) { later(59610)(c); bootAnew(c) }, want: "n1 mlx5_0/1 pass: hardly any pause frames", not: "n2"},
 		{name: "unread", do: func(c *Case) { later(0)(c); c.Nodes[1].Ports[0].QoS.PausePrio = nil }, fix: "ethtool -S eth2",
 			want: "n2 mlx5_0/1 unknown: the pause counters of eth2 were not read"},
 		{name: "a new node", do: func(c *Case) { later(0)(c); c.Before.Nodes = c.Before.Nodes[:1] }, want: "n1 mlx5_0/1 pass: hardly any pause frames", not: "n2"},
 		{name: "InfiniBand has no pause", do: func(c *Case) { *c = *goodIB(); c.Before, c.Since = &fact.Cluster{}, time.Hour },
-			want: "cluster skip: pause frames are judged by how fast they come, and no RoCE port that counts them was seen before"},
+			want: "cluster skip: pause frames are judged by how fast they come, and no RoCE port that counts them was seen before in this boot"},
 	})
 }

@@ -118,6 +118,8 @@ type Host struct {
 	Version    string         `json:"version,omitempty"` // os-release VERSION_ID
 	Memory     Val[unit.Size] `json:"memory"`            // MemTotal
 	CmdLine    string         `json:"cmdline,omitempty"` // /proc/cmdline
+	BootID     string         `json:"boot_id,omitempty"` // /proc/sys/kernel/random/boot_id; clones of a virtual machine share one
+	Uptime     Val[float64]   `json:"uptime"`            // /proc/uptime, seconds since boot
 	ClockSkew  Val[float64]   `json:"clock_skew"`        // seconds against the machine that runs weft, + is ahead
 	SkewError  Val[float64]   `json:"skew_error"`        // half the round trip that the skew was measured in, seconds
 	ClockSync  Val[bool]      `json:"clock_sync"`        // NTP synchronised, as timedatectl or chronyc say

@@ -5,7 +5,7 @@ var hostReader = Reader{
 	Why:  "machine, operating system, kernel, memory, clock, who is asking",
 	Files: []File{
 		{Dir: "/etc", Names: []string{"os-release"}},
-		{Dir: "/proc", Names: []string{"cmdline", "meminfo", "sys/kernel/osrelease", "sys/kernel/hostname"}},
+		{Dir: "/proc", Names: []string{"cmdline", "meminfo", "sys/kernel/osrelease", "sys/kernel/hostname", "sys/kernel/random/boot_id", "uptime"}},
 		{Dir: "/sys/devices/virtual/dmi/id", Names: []string{"sys_vendor", "product_name", "board_name", "bios_version", "bios_date"}},
 		{Dir: "/sys/devices/system/node/node*", Names: []string{"cpulist", "distance"}},
 	},

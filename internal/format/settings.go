@@ -22,6 +22,9 @@ func readHost(d *dump.Node, n *fact.Node) {
 	h.Vendor, h.Product, h.Board = word(d, dmi+"sys_vendor"), word(d, dmi+"product_name"), word(d, dmi+"board_name")
 	h.BIOS = strings.TrimSpace(word(d, dmi+"bios_version") + " " + word(d, dmi+"bios_date"))
 	h.Kernel, h.Hostname, h.CmdLine = word(d, "/proc/sys/kernel/osrelease"), word(d, "/proc/sys/kernel/hostname"), word(d, "/proc/cmdline")
+	h.BootID = word(d, "/proc/sys/kernel/random/boot_id")
+	up, _, _ := strings.Cut(word(d, "/proc/uptime"), " ") // the rest is how long the processors had nothing to do
+	h.Uptime = clock(up)
 	if text, ok := d.Get("/proc/meminfo"); ok {
 		if m, _ := host.ParseMeminfo([]byte(text)); m.TotalBytes != nil {
 			h.Memory = fact.Some(unit.Size(*m.TotalBytes))
@@ -66,11 +69,11 @@ func readHost(d *dump.Node, n *fact.Node) {
 // that asked. The node's time was taken somewhere between two local times, so the
 // answer carries half their distance as its error.
 func readClock(d *dump.Node, h *fact.Host) {
-	node, err := strconv.ParseFloat(word(d, DateKey), 64)
-	before, after, ok := strings.Cut(word(d, ClockKey), " ")
-	from, err1 := strconv.ParseFloat(before, 64)
-	to, err2 := strconv.ParseFloat(after, 64)
-	if err == nil && ok && err1 == nil && err2 == nil && to >= from {
+	before, after, _ := strings.Cut(word(d, ClockKey), " ")
+	node, ok := clock(word(d, DateKey)).Get()
+	from, ok1 := clock(before).Get()
+	to, ok2 := clock(after).Get()
+	if ok && ok1 && ok2 && to >= from {
 		h.ClockSkew, h.SkewError = fact.Some(node-(from+to)/2), fact.Some((to-from)/2)
 	}
 	if text, ok := d.Cmd("timedatectl show"); ok {

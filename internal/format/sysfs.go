@@ -1,6 +1,7 @@
 package format
 
 import (
+	"math"
 	"net/netip"
 	"path"
 	"slices"
@@ -43,6 +44,17 @@ func milli(d *dump.Node, file string) fact.Val[float64] {
 		return fact.Some(float64(i) / 1000)
 	}
 	return fact.Val[float64]{}
+}
+
+// clock reads a time in seconds, like 1763192356.25. NaN and the infinities, which
+// strconv takes for numbers and JSON does not, are none, nor is what a sum of two
+// would make one: no clock shows more than 64 bits of nanoseconds.
+func clock(s string) fact.Val[float64] {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(math.Abs(f) < 1<<64/1e9) {
+		return fact.Val[float64]{}
+	}
+	return fact.Some(f)
 }
 
 // target returns the last element of where a link points.

@@ -20,7 +20,7 @@ type Change struct {
 }
 
 // moving are facts that move by themselves: they are measurements, not settings.
-var moving = []string{"counters", "pause_prio", "power", "temp", "clock", "util", "clock_skew", "skew_error", "neighbours", "throttle", "aer", "ssh_from", "kmsg", "flaps", "gaps"}
+var moving = []string{"counters", "pause_prio", "power", "temp", "clock", "util", "uptime", "clock_skew", "skew_error", "neighbours", "throttle", "aer", "ssh_from", "kmsg", "flaps", "gaps"}
 
 // Diff returns what changed from a to b, by node and path.
 func Diff(a, b *fact.Cluster) []Change {
