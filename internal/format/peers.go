@@ -21,6 +21,10 @@ const peersKey = "/weft/peers"
 // their square.
 const maxPeers = 8
 
+// jumboPing asks with frames that may not be split, twice, because one may get lost,
+// and as quickly as ping lets a person who is not root: 200 ms apart (ping(8), -i).
+const jumboPing = "ping -n -c 2 -i 0.2 -W 1 -M do -s %d %s"
+
 // For returns the readers for one node of a cluster: all of them, and what the
 // node says of its peers on the data plane.
 func For(want spec.Spec, name string) []Reader {
@@ -50,7 +54,7 @@ func peersReader(want spec.Spec, name string) Reader {
 				Cmd{Run: "ip -j route get " + addr},
 				Cmd{Run: "ping -n -c 1 -W 1 " + addr, Quiet: true})
 			if size > 0 {
-				r.Cmds = append(r.Cmds, Cmd{Run: fmt.Sprintf("ping -n -c 2 -W 1 -M do -s %d %s", size, addr), Quiet: true})
+				r.Cmds = append(r.Cmds, Cmd{Run: fmt.Sprintf(jumboPing, size, addr), Quiet: true})
 			}
 		}
 	}
@@ -135,7 +139,10 @@ func readPeers(d *dump.Node, n *fact.Node) {
 		}
 		p.Ping = pinged(d, "ping -n -c 1 -W 1 "+p.Addr)
 		if p.JumboSize > 0 {
-			p.Jumbo = pinged(d, fmt.Sprintf("ping -n -c 2 -W 1 -M do -s %d %s", p.JumboSize, p.Addr))
+			p.Jumbo = pinged(d, fmt.Sprintf(jumboPing, p.JumboSize, p.Addr))
+			if !p.Jumbo.Known() { // a dump of weft before the lab
+				p.Jumbo = pinged(d, fmt.Sprintf("ping -n -c 2 -W 1 -M do -s %d %s", p.JumboSize, p.Addr))
+			}
 		}
 		n.Peers = append(n.Peers, p)
 	}
