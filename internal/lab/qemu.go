@@ -52,11 +52,11 @@ func (l Lab) args(m machine) []string {
 	a = append(a, slots[m.Slot].args...)
 	a = append(a, l.managementArgs(m)...)
 	for r := range m.rails {
-		rail, bus := fmt.Sprintf("rail%d", r), fmt.Sprintf("bus=pcie.0,addr=%#x", 4+r)
-		if other := slots[m.Slot].bus; r == 0 && other != "" {
-			bus = "bus=" + other
+		rail, place := fmt.Sprintf("rail%d", r), fmt.Sprintf("bus=pcie.0,addr=%#x", 4+r)
+		if other := slots[m.Slot].place; r == 0 && other != "" {
+			place = other
 		}
-		a = append(a, "-netdev", l.wireArg(m, rail, rail), "-device", nic(rail, fmt.Sprintf("52:54:00:01:%02x:%02x", r, m.ID), bus+",speed=100000,duplex=full"))
+		a = append(a, "-netdev", l.wireArg(m, rail, rail), "-device", nic(rail, fmt.Sprintf("52:54:00:01:%02x:%02x", r, m.ID), place+",speed=100000,duplex=full"))
 	}
 	if m.saved {
 		a = append(a, "-incoming", "defer")
@@ -86,17 +86,17 @@ func nic(id, mac, place string) string {
 // slot is a place for the first data card, with the hardware that goes with it. A
 // card behind a port runs at 2.5 GT/s x1, whatever the port can do (LAB.md).
 type slot struct {
-	bus  string
-	args []string
+	place string // of the card
+	args  []string
 }
 
 var slots = map[string]slot{
 	"":       {args: hardware(1)},
-	"narrow": {bus: "above", args: append(hardware(1), "-device", "pcie-root-port,id=above,bus=pcie.0,addr=0x10,chassis=1,slot=1,x-speed=2_5,x-width=16")},
-	"slow":   {bus: "above", args: append(hardware(1), "-device", "pcie-root-port,id=above,bus=pcie.0,addr=0x10,chassis=1,slot=1,x-speed=16,x-width=1")},
-	"far": {bus: "above", args: append(hardware(2),
+	"narrow": {place: "bus=above", args: append(hardware(1), "-device", "pcie-root-port,id=above,bus=pcie.0,addr=0x10,chassis=1,slot=1,x-speed=2_5,x-width=16")},
+	"slow":   {place: "bus=above", args: append(hardware(1), "-device", "pcie-root-port,id=above,bus=pcie.0,addr=0x10,chassis=1,slot=1,x-speed=16,x-width=1")},
+	"far": {place: "bus=above,addr=0x1", args: append(hardware(2),
 		"-device", "pxb-pcie,id=far,bus_nr=0x80,bus=pcie.0,numa_node=1,addr=0x11",
-		"-device", "pcie-root-port,id=above,bus=far,chassis=1,slot=1,x-speed=2_5,x-width=1")},
+		"-device", "i82801b11-bridge,id=above,bus=far")}, // no PCIe link below it that would be slow, too
 }
 
 // hardware is a machine with one processor and its memory in one or two NUMA nodes.

@@ -120,7 +120,7 @@ E
 # Names by slot; the others are where a fault moves a card to.
 link() { printf '[Match]\nPath=%s\n[Link]\nName=%s\n' "$2" "$1" | put "/etc/systemd/network/05-$1.link"; }
 link mgmt0 '*pci-0000:00:03.0'
-link rail0 '*pci-0000:00:04.0 *pci-0000:01:00.0 *pci-0000:81:00.0'
+link rail0 '*pci-0000:00:04.0 *pci-0000:01:00.0 *pci-0000:81:01.0'
 link rail1 '*pci-0000:00:05.0'
 echo "$NET" | put /etc/lab-net
 case $NET in
