@@ -13,8 +13,12 @@ var nodeACS = Check{
 	Title: "ACS does not redirect traffic between GPU and NIC",
 	None:  "no GPU shares a PCIe switch with a data port, so there is no shortcut for ACS to close",
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		gpus := make([][]*fact.PCI, len(n.GPUs))
+		for i, g := range n.GPUs {
+			gpus[i] = topo.Path(n, g.BDF)
+		}
 		for _, k := range c.cards(n) {
-			if bridges, gap := acsBetween(k); gap != "" {
+			if bridges, gap := acsBetween(k, gpus); gap != "" {
 				out = append(out, Finding{Subject: on(k.node, k.port), Status: Unknown, Why: "PCI device " + gap + " was not read"})
 			} else if len(bridges) > 0 {
 				out = append(out, judgeACS(k, bridges))
@@ -25,20 +29,20 @@ var nodeACS = Check{
 }
 
 // acsBetween returns the bridges through which the card and the GPUs that share a
-// switch with it reach each other. Where they meet only at the host bridge, traffic
-// goes through the CPU with or without ACS. gap is a device that was not read.
-func acsBetween(k card) (bridges []*fact.PCI, gap string) {
-	if k.dev == nil && len(k.node.GPUs) > 0 {
+// switch with it reach each other; gpus are the paths of the node's GPUs. Where they
+// meet only at the host bridge, traffic goes through the CPU with or without ACS. gap
+// is a device that was not read.
+func acsBetween(k card, gpus [][]*fact.PCI) (bridges []*fact.PCI, gap string) {
+	switch {
+	case len(gpus) == 0:
+		return nil, ""
+	case k.dev == nil:
 		return nil, k.port.BDF
 	}
-	var up []*fact.PCI
-	for _, g := range k.node.GPUs {
-		if up == nil {
-			up = topo.Path(k.node, k.dev.BDF)
-		}
-		down := topo.Path(k.node, g.BDF)
+	up := topo.Path(k.node, k.dev.BDF)
+	for g, down := range gpus {
 		if len(down) == 0 {
-			return nil, g.BDF
+			return nil, k.node.GPUs[g].BDF
 		}
 		i := slices.IndexFunc(up, func(d *fact.PCI) bool { return slices.Contains(down, d) })
 		if i < 1 {
@@ -49,9 +53,11 @@ func acsBetween(k card) (bridges []*fact.PCI, gap string) {
 			continue
 		}
 		// Redirection is a matter of the downstream ports below the meeting point.
-		for _, d := range slices.Concat(up[1:i], down[1:j]) {
-			if !slices.Contains(bridges, d) {
-				bridges = append(bridges, d)
+		for _, below := range [...][]*fact.PCI{up[1:i], down[1:j]} {
+			for _, d := range below {
+				if !slices.Contains(bridges, d) {
+					bridges = append(bridges, d)
+				}
 			}
 		}
 	}

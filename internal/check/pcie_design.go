@@ -13,15 +13,17 @@ var pcieDesign = Check{
 	Title: "Links that are narrow by design run as designed",
 	None:  "no data port is on a machine known to be narrow by design",
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
+		pl, _ := platform.Of(n)
+		design, narrow := pcieDesigns[pl.ID]
+		if !narrow {
+			return out
+		}
 		for _, k := range c.cards(n) {
 			if k.dev == nil {
 				continue // pcie.path says so
 			}
-			h, ok := topo.Narrowest(topo.Hops(k.node, k.dev.BDF))
-			pl, known := platform.Of(k.node)
-			design, narrow := pcieDesigns[pl.ID]
-			switch {
-			case !ok || !known || !narrow:
+			switch h, ok := topo.Narrowest(topo.Hops(k.node, k.dev.BDF)); {
+			case !ok:
 			case byDesign(k.node, h):
 				out = append(out, Finding{Subject: on(k.node, k.port), Got: fmt.Sprintf("%s, about %v of RDMA: %s", pcieText(h.Cur), topo.RDMARate(h.Cur), pl.Note)})
 			case pl.ID == platform.Spark.ID && h.Cur.Width < design.Width:

@@ -1,7 +1,7 @@
 package check
 
 import (
-	"fmt"
+	"strconv"
 
 	"weft/internal/fact"
 	"weft/internal/topo"
@@ -38,7 +38,9 @@ func hopUnread(h topo.Hop) bool {
 }
 
 // pcieText writes a link the way lspci does.
-func pcieText(l fact.Link) string { return fmt.Sprintf("%g GT/s x%d", l.GTs, l.Width) }
+func pcieText(l fact.Link) string {
+	return strconv.FormatFloat(l.GTs, 'g', -1, 64) + " GT/s x" + strconv.Itoa(l.Width)
+}
 
 // hopText names both ends of a link.
 func hopText(h topo.Hop) string {

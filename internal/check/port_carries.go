@@ -20,7 +20,7 @@ var portCarries = Check{
 			}
 		}
 		for _, ports := range equal {
-			out = append(out, judgeCarries(n, ports)...)
+			out = judgeCarries(n, ports, out)
 		}
 		return out
 	},
@@ -54,9 +54,9 @@ func trafficOf(now, before *fact.Port) traffic {
 	return t
 }
 
-func judgeCarries(n *fact.Node, ports []traffic) (out []Finding) {
+func judgeCarries(n *fact.Node, ports []traffic, out []Finding) []Finding {
 	if len(ports) < 2 {
-		return nil
+		return out
 	}
 	most, busiest := ports[0].total, ports[0]
 	for _, t := range ports {

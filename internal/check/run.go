@@ -117,11 +117,13 @@ func merge(results [][]run) []Finding {
 	}
 	all := make([]Finding, total)
 	each(len(runs), func(i int) {
-		for j := range runs[i].findings {
-			f := &runs[i].findings[j]
-			at := &next[i][f.Status]
-			all[*at] = *f
-			*at++
+		for fs := runs[i].findings; len(fs) > 0; {
+			s, n := fs[0].Status, 1
+			for n < len(fs) && fs[n].Status == s { // most pass, so most move at once
+				n++
+			}
+			next[i][s] += copy(all[next[i][s]:], fs[:n])
+			fs = fs[n:]
 		}
 	})
 	return all
