@@ -30,8 +30,8 @@ func (l Lab) Down(all bool) (was bool, kept string, err error) {
 	if err != nil {
 		return false, "", err
 	}
-	_, err = os.Stat(l.run())
-	was = len(procs) > 0 || err == nil
+	_, gone := os.Stat(l.run())
+	was = len(procs) > 0 || gone == nil
 	kept = l.yamlChanged()
 	if err := l.sweep(); err != nil {
 		return was, kept, err

@@ -134,6 +134,7 @@ func (l Lab) mmdebstrap(ctx context.Context, dir, suite, net, script string) err
 	argv := []string{"mmdebstrap", "--variant=minbase", "--include=" + packages + nets[net],
 		`--aptopt=Acquire::Languages "none"`, `--aptopt=APT::Install-Recommends "false"`,
 		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
+		"--dpkgopt=force-unsafe-io", // a half-made image is thrown away
 		`--customize-hook=mkdir "$1/weft"`, "--customize-hook=upload " + quote(hook) + " /weft/hook", `--customize-hook=sh "$1/weft/hook" "$1"`}
 	for _, out := range []string{"disk", "vmlinuz", "initrd.cpio", "version"} {
 		argv = append(argv, "--customize-hook=download /weft/"+out+" "+quote(filepath.Join(dir, out)))
