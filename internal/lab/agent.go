@@ -21,7 +21,7 @@ func (l Lab) inside(ctx context.Context, node, script, stdin string) (string, er
 	if err != nil {
 		return "", fmt.Errorf("agent: %w", err)
 	}
-	defer t.conn.Close()
+	defer t.close()
 	var started struct{ PID int }
 	err = t.ask("guest-exec", map[string]any{
 		"path": "/bin/sh", "arg": []string{"-c", script}, "capture-output": true,
@@ -39,14 +39,18 @@ func (l Lab) inside(ctx context.Context, node, script, stdin string) (string, er
 		ErrData []byte `json:"err-data"`
 	}
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		if err := t.ask("guest-exec-status", map[string]any{"pid": started.PID}, &state); err != nil {
+		err := t.ask("guest-exec-status", map[string]any{"pid": started.PID}, &state)
+		if err == nil && !state.Exited {
+			err = pause(ctx, wait)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return "", fmt.Errorf("a script inside did not end: %w", context.Cause(ctx))
+		case err != nil:
 			return "", fmt.Errorf("agent: %w", err)
 		}
 		if state.Exited {
 			break
-		}
-		if err := pause(ctx, wait); err != nil {
-			return "", fmt.Errorf("a script inside did not end: %w", err)
 		}
 	}
 	if state.Exit != 0 || state.Signal != 0 {
@@ -54,6 +58,9 @@ func (l Lab) inside(ctx context.Context, node, script, stdin string) (string, er
 	}
 	return string(state.OutData), nil
 }
+
+// agentPatience is how long the agent may take to answer before it is asked again.
+var agentPatience = 2 * time.Second
 
 // agent connects to the agent and sees that it answers now: what an earlier weft
 // asked and did not wait for comes first and is passed over.
@@ -64,18 +71,18 @@ func (l Lab) agent(ctx context.Context, node string) (*talk, error) {
 			return nil, err
 		}
 		// An agent that is just starting loses what it was asked; so ask again.
-		t.conn.SetDeadline(time.Now().Add(2 * time.Second))
+		t.conn.SetReadDeadline(time.Now().Add(agentPatience))
 		err = t.sync()
-		if err == nil {
-			if d, ok := ctx.Deadline(); ok {
-				t.conn.SetDeadline(d)
-			} else {
-				t.conn.SetDeadline(time.Time{})
-			}
+		t.conn.SetReadDeadline(time.Time{})
+		switch {
+		case ctx.Err() != nil: // after the deadline was taken away: it is set for good when the context ends
+			t.close()
+			return nil, context.Cause(ctx)
+		case err == nil:
 			return t, nil
 		}
-		t.conn.Close()
-		if ctx.Err() != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.close()
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil, err
 		}
 	}

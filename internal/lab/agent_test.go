@@ -87,7 +87,7 @@ func TestInside(t *testing.T) {
 		"a signal":          {fakeAgent{status: []string{exited(`"signal": 9`, "", "half")}}, "", "a script inside ended with status 137: half"},
 		"a long complaint":  {fakeAgent{status: []string{exited(`"exitcode": 1`, "", "x"+strings.Repeat("y", 500))}}, "", "a script inside ended with status 1: " + strings.Repeat("y", 500)},
 		"an error":          {fakeAgent{status: []string{`{"error": {"class": "GenericError", "desc": "PID 77 does not exist"}}`}}, "", "agent: guest-exec-status: PID 77 does not exist"},
-		"what is no base64": {fakeAgent{status: []string{`{"return": {"exited": true, "exitcode": 0, "out-data": "!"}}`}}, "", "agent: illegal base64 data at input byte 0"},
+		"what is no base64": {fakeAgent{status: []string{`{"return": {"exited": true, "exitcode": 0, "out-data": "!"}}`}}, "", "agent: guest-exec-status: illegal base64 data at input byte 0"},
 		"stale answers": {fakeAgent{
 			stale:  `{"return": {"pid": 5}}` + "\n" + `{"return": {"exited": true, "exitcode": 9}}` + "\nhalf a\xff{\"return\": 1}\n\xff{\"return\n",
 			status: []string{exited(`"exitcode": 0`, "fresh", "")},
@@ -147,7 +147,7 @@ func TestInsideEndsWithItsDeadline(t *testing.T) {
 	a := fakeAgent{deaf: true}
 	begin := time.Now()
 	_, err := a.lab(t).inside(ctx, "node1", "true", "")
-	if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(err.Error(), "agent: guest-exec: ") {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "agent: guest-exec: ") {
 		t.Errorf("%v, want a deadline", err)
 	}
 	if d := time.Since(begin); d > time.Second {

@@ -60,9 +60,11 @@ func (l Lab) sweep() error {
 	if err := errors.Join(err, own.End(l.Dir, grace)); err != nil {
 		return err
 	}
-	half, _ := filepath.Glob(l.image("*.new"))
-	for _, dir := range half {
-		err = errors.Join(err, unmount(dir), os.RemoveAll(dir))
+	entries, _ := os.ReadDir(l.image())
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), half) {
+			err = errors.Join(err, discard(l.image(e.Name())))
+		}
 	}
 	if yaml != "" {
 		if e := os.Remove(yaml); !errors.Is(e, os.ErrNotExist) {
@@ -72,9 +74,16 @@ func (l Lab) sweep() error {
 	return errors.Join(err, os.RemoveAll(l.run()))
 }
 
-// unmount takes away what a killed mmdebstrap left mounted below a folder: /proc,
-// /sys and /dev of the new root. Removing the folder with them in it would remove
-// this machine's devices.
+// discard removes a folder of the image cache that is not whole. What a killed
+// mmdebstrap left mounted below it goes first, /proc, /sys and /dev of the new root:
+// removing the folder with them in it would remove this machine's devices.
+func discard(dir string) error {
+	if err := unmount(dir); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
 func unmount(dir string) error {
 	b, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {

@@ -79,12 +79,18 @@ func TestDown(t *testing.T) {
 		"a whole lab":      {func(*testing.T, Lab, State) {}, true, false, false},
 		"a changed file":   {func(t *testing.T, _ Lab, s State) { put(t, s.WeftYAML, "mine") }, true, true, true},
 		"no file":          {func(_ *testing.T, _ Lab, s State) { os.Remove(s.WeftYAML) }, true, false, false},
+		"nothing":          {func(_ *testing.T, l Lab, s State) { os.RemoveAll(l.run()); os.Remove(s.WeftYAML) }, false, false, false},
 		"no state":         {func(_ *testing.T, l Lab, _ State) { os.Remove(l.run("state.json")) }, true, false, true},
 		"an empty state":   {func(t *testing.T, l Lab, _ State) { put(t, l.run("state.json"), "") }, true, false, true},
 		"half a state":     {func(t *testing.T, l Lab, _ State) { put(t, l.run("state.json"), `{"profile": "pa`) }, true, false, true},
 		"an unmoved state": {func(t *testing.T, l Lab, _ State) { put(t, l.run("state.json.new"), "{") }, true, false, false},
 		"half an image":    {func(t *testing.T, l Lab, _ State) { put(t, l.image("networkd.new", "root", "etc", "x"), "x") }, true, false, false},
 		"processes":        {func(t *testing.T, l Lab, _ State) { begin(t, l, "sleep", "60"); begin(t, l, "sleep", "61") }, true, false, false},
+		"processes, no more": {func(t *testing.T, l Lab, s State) {
+			os.RemoveAll(l.run())
+			os.Remove(s.WeftYAML)
+			begin(t, l, "sleep", "60")
+		}, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,6 +108,9 @@ func TestDown(t *testing.T) {
 			}
 			if procs, err := own.List(l.Dir); err != nil || len(procs) != 0 {
 				t.Errorf("left: %v, %v", procs, err)
+			}
+			if was, kept, err := l.Down(false); was || kept != "" || err != nil {
+				t.Errorf("again: was %v, kept %q, %v, want nothing", was, kept, err)
 			}
 		})
 	}

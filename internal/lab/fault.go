@@ -127,6 +127,9 @@ func powerOff(ctx context.Context, l Lab, s *State, n *Node, heal bool) error {
 	if !heal {
 		return l.kill(n.Name)
 	}
+	if pid, err := l.pid(n.Name); err != nil || pid != 0 {
+		return err // another fault gave it power again
+	}
 	return l.boot(ctx, *s, *n)
 }
 
@@ -190,6 +193,6 @@ func (l Lab) tell(ctx context.Context, node, command string, arguments any) erro
 	if err != nil {
 		return err
 	}
-	defer t.conn.Close()
+	defer t.close()
 	return t.ask(command, arguments, nil)
 }

@@ -96,15 +96,18 @@ func (l Lab) makeImage(ctx context.Context, net string) (id string, err error) {
 	})
 }
 
+// half ends the name of a folder that is not whole.
+const half = ".new"
+
 // whole makes a folder of the image cache in another place and moves it in when it
 // is whole, so that what is cached is never half.
 func (l Lab) whole(name string, make func(dir string) error) error {
-	dir := l.image(name + ".new")
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+	dir := l.image(name + half)
+	if err := errors.Join(discard(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return err
 	}
 	if err := make(dir); err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
+		return errors.Join(err, discard(dir))
 	}
 	return errors.Join(os.RemoveAll(l.image(name)), os.Rename(dir, l.image(name)))
 }
@@ -162,6 +165,7 @@ func foreground(ctx context.Context, env []string, log string, argv []string) er
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
+			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // who did not listen
 			return context.Cause(ctx)
 		}
 		text, _ := os.ReadFile(log)

@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	osexec "os/exec"
@@ -36,8 +37,14 @@ func extractKernel(ctx context.Context, from, to string) error {
 			cmd := osexec.CommandContext(ctx, p.argv[0], p.argv[1:]...)
 			cmd.Stdin = bytes.NewReader(image[at:])
 			// What follows the stream makes the tool complain; the kernel has been written by then.
-			if elf, _ := cmd.Output(); bytes.HasPrefix(elf, []byte("\x7fELF")) {
+			elf, err := cmd.Output()
+			switch {
+			case bytes.HasPrefix(elf, []byte("\x7fELF")):
 				return os.WriteFile(to, elf, 0o600)
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case errors.Is(err, osexec.ErrNotFound):
+				return err
 			}
 		}
 	}

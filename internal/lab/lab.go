@@ -51,6 +51,20 @@ func (l Lab) show(format string, args ...any) func() {
 	return l.Show(fmt.Sprintf(format, args...))
 }
 
+// usable says what is wrong with the folder's name: it becomes part of the options of
+// QEMU and ssh, and of the paths of sockets, which are short.
+func (l Lab) usable() error {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@"
+	const longest = 60 // leaves 47 of a socket's 107 bytes for the names in it
+	switch odd := strings.Trim(l.Dir, letters); {
+	case odd != "":
+		return stop("export WEFT_LAB=/var/tmp/weft-lab", "the lab's folder %q has characters in its name that QEMU's options cannot carry", l.Dir)
+	case len(l.Dir) > longest:
+		return stop("export WEFT_LAB=/var/tmp/weft-lab", "the lab's folder %q has a name of more than %d bytes, too long for the sockets in it", l.Dir, longest)
+	}
+	return nil
+}
+
 // lock keeps two of weft from changing the same lab at once. It ends with the
 // process.
 func (l Lab) lock() (*os.File, error) {
@@ -61,7 +75,11 @@ func (l Lab) lock() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case err != nil && err != syscall.EWOULDBLOCK:
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	case err != nil:
 		f.Close()
 		return nil, stop("weft lab status", "another weft is at work on the lab in %s", l.Dir)
 	}

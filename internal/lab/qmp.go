@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -12,8 +13,15 @@ import (
 // talk is a conversation in JSON lines with QEMU's monitor or with the agent inside
 // a machine.
 type talk struct {
+	ctx  context.Context // when it is done, the conversation is
+	free func() bool
 	conn net.Conn
 	in   *bufio.Reader
+}
+
+func (t *talk) close() error {
+	t.free()
+	return t.conn.Close()
 }
 
 // maxLine bounds one answer: the agent's carry what a command printed.
@@ -24,10 +32,9 @@ func dial(ctx context.Context, path string) (*talk, error) {
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 		if err == nil {
-			if t, ok := ctx.Deadline(); ok {
-				conn.SetDeadline(t)
-			}
-			return &talk{conn, bufio.NewReaderSize(conn, 64<<10)}, nil
+			t := &talk{ctx: ctx, conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
+			t.free = context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+			return t, nil
 		}
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -55,6 +62,17 @@ type answer struct {
 
 // ask sends one command and reads its answer into reply, which may be nil.
 func (t *talk) ask(command string, arguments, reply any) error {
+	err := t.exchange(command, arguments, reply)
+	switch {
+	case err == nil:
+		return nil
+	case t.ctx.Err() != nil:
+		err = context.Cause(t.ctx)
+	}
+	return fmt.Errorf("%s: %w", command, err)
+}
+
+func (t *talk) exchange(command string, arguments, reply any) error {
 	request := map[string]any{"execute": command}
 	if arguments != nil {
 		request["arguments"] = arguments
@@ -64,20 +82,20 @@ func (t *talk) ask(command string, arguments, reply any) error {
 		return err
 	}
 	if _, err := t.conn.Write(append(b, '\n')); err != nil {
-		return fmt.Errorf("%s: %w", command, err)
+		return err
 	}
 	for {
 		line, err := readLine(t.in)
 		if err != nil {
-			return fmt.Errorf("%s: %w", command, err)
+			return err
 		}
 		var a answer
 		if err := json.Unmarshal(line, &a); err != nil {
-			return fmt.Errorf("%s: %w", command, err)
+			return err
 		}
 		switch {
 		case a.Error != nil:
-			return fmt.Errorf("%s: %s", command, a.Error.Desc)
+			return errors.New(a.Error.Desc)
 		case a.Return == nil: // a greeting or an event
 		case reply == nil:
 			return nil
@@ -111,7 +129,7 @@ func (l Lab) monitor(ctx context.Context, node string) (*talk, error) {
 		return nil, err
 	}
 	if err := t.ask("qmp_capabilities", nil, nil); err != nil {
-		t.conn.Close()
+		t.close()
 		return nil, err
 	}
 	return t, nil

@@ -111,7 +111,7 @@ func TestAsk(t *testing.T) {
 		"an error after an event":        {"", event + `{"error": {"class": "GenericError", "desc": "no"}}` + "\n", "", "query-status: no"},
 		"no JSON":                        {"", "what?\n", "", "query-status: invalid character 'w' looking for beginning of value"},
 		"no object":                      {"", "[1]\n", "", "query-status: json: cannot unmarshal array into Go value of type lab.answer"},
-		"another type":                   {"", `{"return": "running"}` + "\n", "", "json: cannot unmarshal string into Go value of type struct { Status string }"},
+		"another type":                   {"", `{"return": "running"}` + "\n", "", "query-status: json: cannot unmarshal string into Go value of type struct { Status string }"},
 		"closed":                         {"", "", "", "query-status: EOF"},
 		"closed in the middle of a line": {"", `{"return": {"sta`, "", "query-status: EOF"},
 	} {
@@ -148,7 +148,7 @@ func TestAskEndsWithItsDeadline(t *testing.T) {
 	var asked request
 	begin := time.Now()
 	err := fakeTalk(t, ctx, "", `{"event": "STOP"}`+"\n", &asked).ask("stop", nil, nil)
-	if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(err.Error(), "stop: ") {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "stop: ") {
 		t.Errorf("%v, want a deadline", err)
 	}
 	if d := time.Since(begin); d > time.Second {

@@ -17,7 +17,7 @@ var siwScript string
 // iwarp turns the soft RoCE device of rail0 into a soft iWARP one, also after a boot.
 func iwarp(ctx context.Context, l Lab, s *State, n *Node, heal bool) error {
 	if heal {
-		_, err := l.inside(ctx, n.Name, "rdma link delete rdma0; rm /etc/lab-siw; systemctl restart lab-rdma@rail0", "")
+		_, err := l.inside(ctx, n.Name, "rdma link delete rdma0 || true; rm -f /etc/lab-siw; systemctl restart lab-rdma@rail0", "")
 		return err
 	}
 	ko, err := l.makeSIW(ctx, s.Net)

@@ -17,24 +17,29 @@ func TestListSources(t *testing.T) {
 				"deb https://other.example/debian/ bookworm-updates main\n" +
 				"deb http://mirror.example:8080/cache/debian-security bookworm-security non-free main\n",
 			[]string{
-				"deb http://mirror.example/debian bookworm main contrib",
+				"deb http://mirror.example/debian bookworm main",
 				"deb https://other.example/debian/ bookworm-updates main",
-				"deb http://mirror.example:8080/cache/debian-security bookworm-security non-free main",
+				"deb http://mirror.example:8080/cache/debian-security bookworm-security main",
 			},
 		},
 		"no newline at the end": {"deb http://mirror.example/debian bookworm main", []string{"deb http://mirror.example/debian bookworm main"}},
 		"space around, DOS line ends": {
 			"  deb  http://mirror.example/debian\tbookworm  main \r\n",
-			[]string{"deb  http://mirror.example/debian\tbookworm  main"},
+			[]string{"deb http://mirror.example/debian bookworm main"},
 		},
 		"options": {
-			"deb [arch=amd64 signed-by=/usr/share/keyrings/some.gpg] http://mirror.example/debian bookworm main\n" +
+			"deb [arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://mirror.example/debian bookworm main\n" +
 				"deb [ trusted=yes ] http://mirror.example/debian bookworm-updates main\n",
 			[]string{
-				"deb [arch=amd64 signed-by=/usr/share/keyrings/some.gpg] http://mirror.example/debian bookworm main",
-				"deb [ trusted=yes ] http://mirror.example/debian bookworm-updates main",
+				"deb [arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://mirror.example/debian bookworm main",
+				"deb [trusted=yes] http://mirror.example/debian bookworm-updates main",
 			},
 		},
+		"another architecture":            {"deb [arch=arm64] http://mirror.example/debian bookworm main\n", nil},
+		"somebody else's, own key":        {"deb [signed-by=/usr/share/keyrings/tool.gpg] http://mirror.example/debian bookworm main\n", nil},
+		"main in a comment":               {"deb http://mirror.example/debian bookworm contrib # main\n", nil},
+		"a tab":                           {"deb\thttp://mirror.example/debian bookworm main\n", []string{"deb http://mirror.example/debian bookworm main"}},
+		"a list of mirrors":               {"deb mirror+file:///etc/apt/mirrors/debian.list bookworm main\n", []string{"deb mirror+file:///etc/apt/mirrors/debian.list bookworm main"}},
 		"options that do not end":         {"deb [arch=amd64 http://mirror.example/debian bookworm main\n", nil},
 		"a comment":                       {"# deb http://mirror.example/debian bookworm main\n#deb http://mirror.example/debian bookworm main\n", nil},
 		"source packages":                 {"deb-src http://mirror.example/debian bookworm main\n", nil},
@@ -99,6 +104,11 @@ func TestStanzaSources(t *testing.T) {
 			stanza("URIs: http://mirror.example/debian", "Suites: bookworm", "Enabled: no") + "\n" +
 				stanza("URIs: http://mirror.example/debian", "Suites: bookworm-updates"),
 			[]string{"deb http://mirror.example/debian bookworm-updates main"},
+		},
+		"disabled in other words": {stanza("URIs: http://mirror.example/debian", "Suites: bookworm", "Enabled: False"), nil},
+		"values that go on": {
+			"Types: deb\nURIs:\n http://mirror.example/debian\nSuites: bookworm\n\tbookworm-updates\nComponents:\n main\n \t \nTypes: deb-src\n",
+			[]string{"deb http://mirror.example/debian bookworm main", "deb http://mirror.example/debian bookworm-updates main"},
 		},
 		"source packages":               {"Types: deb-src\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: main\n", nil},
 		"without main":                  {"Types: deb\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: contrib\n", nil},

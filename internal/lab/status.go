@@ -15,7 +15,7 @@ import (
 // Seen is what can be seen of a machine from outside.
 type Seen struct {
 	Node
-	State  string `json:"state"`   // running, frozen, off
+	State  string `json:"state"`   // running, frozen, off, silent, or another word of QEMU's
 	Memory int    `json:"mem_mib"` // resident
 	Disk   int    `json:"disk_mib"`
 }
@@ -57,7 +57,7 @@ func (l Lab) asks(ctx context.Context, node string) string {
 	if err != nil {
 		return "silent"
 	}
-	defer t.conn.Close()
+	defer t.close()
 	var now struct{ Status string }
 	if err := t.ask("query-status", nil, &now); err != nil {
 		return "silent"

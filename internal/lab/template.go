@@ -62,6 +62,9 @@ func (l Lab) saveTemplate(ctx context.Context, m machine, dir string) error {
 		return err
 	}
 	defer l.kill(m.Name)
+	if err := l.listening(ctx, m.Name); err != nil {
+		return err
+	}
 	if _, err := l.inside(ctx, m.Name, settle, ""); err != nil {
 		return err
 	}
@@ -69,7 +72,7 @@ func (l Lab) saveTemplate(ctx context.Context, m machine, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer t.conn.Close()
+	defer t.close()
 	if err := t.ask("stop", nil, nil); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (l Lab) Up(ctx context.Context, o Options) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	if err := ready(); err != nil {
+	if err := errors.Join(ready(), l.usable()); err != nil {
 		return State{}, err
 	}
 	lock, err := l.lock()
@@ -59,7 +59,7 @@ func (l Lab) bringUp(ctx context.Context, p Profile, o Options) (State, error) {
 		return s, err
 	}
 	begin := time.Now()
-	done := l.show("waking %d machines (%s)", len(s.Nodes), s.Accel)
+	defer l.show("waking %d machines (%s)", len(s.Nodes), s.Accel)()
 	if err := l.startWire(ctx, o.Weft); err != nil {
 		return s, err
 	}
@@ -67,7 +67,6 @@ func (l Lab) bringUp(ctx context.Context, p Profile, o Options) (State, error) {
 		return s, err
 	}
 	s.Ready = time.Since(begin).Seconds()
-	done()
 	return s, errors.Join(l.save(s), l.writeYAML(s))
 }
 
@@ -75,13 +74,14 @@ func (l Lab) bringUp(ctx context.Context, p Profile, o Options) (State, error) {
 func (l Lab) wakeAll(ctx context.Context, s *State, template string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, wakeDeadline, fmt.Errorf("not within %v", wakeDeadline))
 	defer cancel()
+	hosts := s.hosts()
 	err := each(ctx, s.Nodes, func(ctx context.Context, n *Node) error {
-		err := l.startClone(ctx, *s, n, template)
+		err := l.startClone(ctx, s.machine(l, *n), n, template)
 		if err == nil {
 			err = l.restore(ctx, n.Name, filepath.Join(template, "state"))
 		}
 		if err == nil {
-			err = l.identify(ctx, *s, *n)
+			err = l.identify(ctx, n, s.Rails, s.MTU, hosts)
 		}
 		if err != nil {
 			return fmt.Errorf("%w%s", err, l.logged(n.Name+".qemu"))
@@ -114,8 +114,8 @@ func (s State) machine(l Lab, n Node) machine {
 
 // startClone starts a machine that waits for the template's state. Its port for ssh
 // is one that is free now; should another program take it first, the next is tried.
-func (l Lab) startClone(ctx context.Context, s State, n *Node, template string) error {
-	if err := overlay(ctx, l.run(n.Name+".disk"), filepath.Join(template, "disk")); err != nil {
+func (l Lab) startClone(ctx context.Context, m machine, n *Node, template string) error {
+	if err := overlay(ctx, m.disk, filepath.Join(template, "disk")); err != nil {
 		return err
 	}
 	for try := 1; ; try++ {
@@ -123,9 +123,7 @@ func (l Lab) startClone(ctx context.Context, s State, n *Node, template string) 
 		if err != nil {
 			return err
 		}
-		n.Port = port
-		m := s.machine(l, *n)
-		m.saved = true
+		n.Port, m.Port, m.saved = port, port, true
 		if err := l.start(m); err != nil {
 			return err
 		}
@@ -144,7 +142,7 @@ func (l Lab) listening(ctx context.Context, node string) error {
 		t, err := l.monitor(soon, node)
 		cancel()
 		if err == nil {
-			return t.conn.Close()
+			return t.close()
 		}
 		if pid, err := l.pid(node); err != nil || pid == 0 {
 			return errors.Join(errors.New("QEMU ended at once"), err)
@@ -161,7 +159,7 @@ func (l Lab) restore(ctx context.Context, node, state string) error {
 	if err != nil {
 		return err
 	}
-	defer t.conn.Close()
+	defer t.close()
 	if err := t.ask("migrate-incoming", map[string]any{"uri": "exec:cat " + quote(state)}, nil); err != nil {
 		return err
 	}
@@ -181,11 +179,11 @@ func (l Lab) restore(ctx context.Context, node, state string) error {
 
 // identify gives a machine its own names and addresses, the time, and its RDMA
 // devices.
-func (l Lab) identify(ctx context.Context, s State, n Node) error {
+func (l Lab) identify(ctx context.Context, n *Node, rails, mtu int, hosts string) error {
 	var seed [32]byte
 	rand.Read(seed[:])
-	script := fmt.Sprintf("date -s @%.3f >/dev/null\nlab-identify node %s %d %d %d %x %x", float64(time.Now().UnixMilli())/1e3, n.Name, n.ID, s.Rails, s.MTU, seed[:16], seed[16:])
-	_, err := l.inside(ctx, n.Name, script, s.hosts())
+	script := fmt.Sprintf("date -s @%.3f >/dev/null\nlab-identify node %s %d %d %d %x %x", float64(time.Now().UnixMilli())/1e3, n.Name, n.ID, rails, mtu, seed[:16], seed[16:])
+	_, err := l.inside(ctx, n.Name, script, hosts)
 	return err
 }
 

@@ -38,8 +38,8 @@ func (l Lab) yamlChanged() string {
 		return ""
 	}
 	now, err := os.ReadFile(s.WeftYAML)
-	was, _ := os.ReadFile(l.run("weft.yaml"))
-	if err != nil || bytes.Equal(now, was) {
+	was, unwritten := os.ReadFile(l.run("weft.yaml"))
+	if err != nil || unwritten == nil && bytes.Equal(now, was) {
 		return ""
 	}
 	return s.WeftYAML
