@@ -3,7 +3,7 @@ SHELL    := /bin/bash
 GO       ?= go
 FUZZTIME ?= 20s
 
-.PHONY: help build demo test lab-test bench fuzz lint docs setup
+.PHONY: help build demo lab test lab-test bench fuzz lint docs setup
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,17 +14,21 @@ build: ## build bin/weft
 demo: build ## the main job on an embedded cluster: no root, no network
 	bin/weft demo
 
-test: setup ## every test that this machine can run
-	$(GO) test ./...
+lab: build ## a virtual RDMA cluster on this machine, and weft check on it
+	@scripts/lab
 
-setup: ## what the tests need besides Go: a real OpenSSH server
+test: setup ## every test that this machine can run, and a short part of the lab's
+	$(GO) test ./...
+	WEFT_LAB_TEST=short $(GO) test -v -count=1 -timeout 15m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
+
+lab-test: setup ## every fault of the lab, on real machines: about 20 minutes
+	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 40m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
+
+setup: ## what the tests need besides Go: OpenSSH, qemu, opensm and ibsim
 	@scripts/test-setup
 
-lab-test: ## the virtual RDMA cluster
-	@echo 'make lab-test: the lab is not built yet (issue 3)' >&2; exit 1
-
 bench: setup ## the figures of the main paths, each beside its peer
-	$(GO) test -run '^$$' -bench "Figure|Fanout" -benchtime 1x ./internal/collect ./internal/check ./internal/exec
+	$(GO) test -run '^$$' -bench "Figure|Fanout" -benchtime 1x ./internal/collect ./internal/check ./internal/exec ./internal/lab/wire
 
 fuzz: ## every fuzz target for FUZZTIME
 	@scripts/fuzz $(FUZZTIME)

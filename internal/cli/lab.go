@@ -41,16 +41,26 @@ loopback, with a key made for the lab.`,
 	return cmd
 }
 
-// labFolder is where labs live: $WEFT_LAB, else in the person's cache.
+// labFolder is where labs live: $WEFT_LAB, else in the person's cache. It is named
+// without symbolic links, so that a lab is the same one however it was reached.
 func labFolder() (string, error) {
-	if dir := os.Getenv("WEFT_LAB"); dir != "" {
-		return filepath.Abs(dir)
+	dir := os.Getenv("WEFT_LAB")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fail("export WEFT_LAB=FOLDER", "no folder for the lab: %v", err)
+		}
+		dir = filepath.Join(cache, "weft", "lab")
 	}
-	cache, err := os.UserCacheDir()
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fail("export WEFT_LAB=FOLDER", "no folder for the lab: %v", err)
+		return "", fail("export WEFT_LAB=FOLDER", "%v", err)
 	}
-	return filepath.Join(cache, "weft", "lab"), nil
+	for there := dir; ; there = filepath.Dir(there) { // what is not there yet has no links in it
+		if real, err := filepath.EvalSymlinks(there); err == nil {
+			return real + strings.TrimPrefix(dir, there), nil
+		}
+	}
 }
 
 // theLab is the lab of this person, which says on standard error what goes on.

@@ -140,7 +140,7 @@ func healthy(t *testing.T, when string) {
 // one of the whole machine.
 var short = []string{"port-down", "mtu", "mtu-path", "frozen"}
 
-func TestFaults(t *testing.T) {
+func TestRealFaults(t *testing.T) {
 	place(t, false)
 	s := up(t)
 	node := s.Nodes[1].Name
@@ -200,8 +200,8 @@ func judge(f lab.Fault, node string, all []seen) (words string, right bool) {
 	return strings.Join(list, ", "), right
 }
 
-// TestKilledUp kills weft lab up where nothing can be tidied, and Down still finds all.
-func TestKilledUp(t *testing.T) {
+// TestRealKilledUp kills weft lab up where nothing can be tidied, and Down still finds all.
+func TestRealKilledUp(t *testing.T) {
 	l := place(t, false)
 	up(t)
 	weft(t, "lab", "down") // now there is a template
@@ -211,8 +211,8 @@ func TestKilledUp(t *testing.T) {
 	healthyAgain(t)
 }
 
-// TestKilledBuild does the same in the middle of the image.
-func TestKilledBuild(t *testing.T) {
+// TestRealKilledBuild does the same in the middle of the image.
+func TestRealKilledBuild(t *testing.T) {
 	place(t, true)
 	dir, err := os.MkdirTemp("", "lab")
 	if err != nil {
@@ -273,8 +273,8 @@ func healthyAgain(t *testing.T) {
 	weft(t, "lab", "down")
 }
 
-// TestInterruptedUp is Ctrl-C: exit code 130 and nothing left, without a down.
-func TestInterruptedUp(t *testing.T) {
+// TestRealInterruptedUp is Ctrl-C: exit code 130 and nothing left, without a down.
+func TestRealInterruptedUp(t *testing.T) {
 	l := place(t, true)
 	cmd := command("lab", "up")
 	if err := cmd.Start(); err != nil {
@@ -296,9 +296,9 @@ func TestInterruptedUp(t *testing.T) {
 	}
 }
 
-// TestTwenty brings a pair up and down twenty times, and four machines once. The
+// TestRealTwenty brings a pair up and down twenty times, and four machines once. The
 // limits are the issue's: two within 15 s, four within 40 s, without KVM.
-func TestTwenty(t *testing.T) {
+func TestRealTwenty(t *testing.T) {
 	place(t, true)
 	var times []float64
 	for range 20 {
@@ -318,9 +318,9 @@ func TestTwenty(t *testing.T) {
 	healthy(t, "four machines")
 }
 
-// TestVariants looks at machines with other networks: healthy, broken, mended, and
+// TestRealVariants looks at machines with other networks: healthy, broken, mended, and
 // healthy after the power was gone.
-func TestVariants(t *testing.T) {
+func TestRealVariants(t *testing.T) {
 	place(t, true)
 	mtu, err := lab.FaultNamed("mtu")
 	if err != nil {
