@@ -89,7 +89,13 @@ func (c *Case) prepare() {
 		o.cards, o.gpus = findCards(n, o.data), findGPUs(n)
 		c.own[n] = o
 	}
-	c.master, c.subnets, c.gpuCounts, c.numa = smWorks(c), peerSubnets(c), usualGPUs(c), usualNUMA(c)
+	usual := []func(){
+		func() { c.numa = usualNUMA(c) }, // by far the most work, so it begins first
+		func() { c.subnets = peerSubnets(c) },
+		func() { c.gpuCounts = usualGPUs(c) },
+		func() { c.master = smWorks(c) },
+	}
+	each(len(usual), func(i int) { usual[i]() })
 }
 
 // wish returns what weft.yaml says of a port; zero when it says nothing.

@@ -19,8 +19,9 @@ var pcieNUMA = Check{
 				out = append(out, judgeNUMA(n, g, cards))
 			}
 		}
+		near, first := numaWithCPUs(n)
 		c.numaNICs(n, func(p *fact.Port, numa int) {
-			if f := judgeNICNUMA(c, n, p, numa); f.Status != Pass || len(n.GPUs) == 0 {
+			if f := judgeNICNUMA(c, n, p, numa, near, first); f.Status != Pass || len(n.GPUs) == 0 {
 				out = append(out, f) // beside GPUs, which say more, a pass would be noise
 			}
 		})

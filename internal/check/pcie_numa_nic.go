@@ -21,7 +21,7 @@ func (c *Case) numaNICs(n *fact.Node, f func(p *fact.Port, numa int)) {
 	if len(n.Host.NUMACPUs) < 2 {
 		return
 	}
-	var seen []*fact.PCI
+	seen := make([]*fact.PCI, 0, 8) // most machines have no more, and then this is no garbage
 	for _, p := range c.about(n).data {
 		bdf := p.BDF
 		if d := n.Netdev(p.Netdev); p.Soft() && d != nil {
@@ -58,10 +58,9 @@ func usualNUMA(c *Case) map[numaSlot]int {
 	return usual
 }
 
-// judgeNICNUMA wants a NIC beside processors, and where its peers have it.
-func judgeNICNUMA(c *Case, n *fact.Node, p *fact.Port, numa int) Finding {
-	f := Finding{Subject: on(n, p), Got: "NUMA node " + strconv.Itoa(numa)}
-	near, first := 0, -1 // NUMA nodes with processors, and the first of them
+// numaWithCPUs counts the NUMA nodes with processors; first is -1 when there is none.
+func numaWithCPUs(n *fact.Node) (near, first int) {
+	first = -1
 	for id, cpus := range n.Host.NUMACPUs {
 		if cpus != "" {
 			near++
@@ -70,6 +69,12 @@ func judgeNICNUMA(c *Case, n *fact.Node, p *fact.Port, numa int) Finding {
 			}
 		}
 	}
+	return near, first
+}
+
+// judgeNICNUMA wants a NIC beside processors, and where its peers have it.
+func judgeNICNUMA(c *Case, n *fact.Node, p *fact.Port, numa, near, first int) Finding {
+	f := Finding{Subject: on(n, p), Got: "NUMA node " + strconv.Itoa(numa)}
 	cpus, known := n.Host.NUMACPUs[numa]
 	usual, many := c.numa[numaSlot{machineOf(n), p.Name}]
 	switch {

@@ -21,6 +21,7 @@ func large(n int) *Case {
 		node.Name = fmt.Sprintf("gpu%05d", i)
 		node.Ports, node.GPUs, node.Netdevs, node.Peers = nil, nil, node.Netdevs[:1], nil
 		node.PCI = node.PCI[:4]
+		node.Host.NUMACPUs = map[int]string{0: "0-55,112-167", 1: "56-111,168-223"}
 		for k := range 8 {
 			p := goodPort(1, 0, fact.Some(400*unit.Gbps))
 			p.Name, p.Device = fmt.Sprintf("mlx5_%d/1", k), fmt.Sprintf("mlx5_%d", k)
