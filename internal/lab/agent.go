@@ -38,7 +38,7 @@ func (l Lab) inside(ctx context.Context, node, script, stdin string) (string, er
 		OutData []byte `json:"out-data"`
 		ErrData []byte `json:"err-data"`
 	}
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		err := t.ask("guest-exec-status", map[string]any{"pid": started.PID}, &state)
 		if err == nil && !state.Exited {
 			err = pause(ctx, wait)

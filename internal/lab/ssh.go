@@ -42,11 +42,14 @@ func (l Lab) SSH(node string) ([]string, error) {
 	return []string{"ssh", "-F", l.run("ssh_config"), node}, nil
 }
 
-// answers waits until a machine answers over ssh and its RDMA devices are up. One
+// answers waits until a machine answers over ssh, its RDMA devices are up and its
+// clock is set. One
 // patient try: each given up would cost the machine a second of emulated processor.
 func (l Lab) answers(ctx context.Context, node string) error {
 	cmd := osexec.CommandContext(ctx, "ssh", "-F", l.run("ssh_config"), "-o", "BatchMode=yes", "-o", "ConnectTimeout=60", node,
-		"for i in $(seq 100); do grep -L ACTIVE /sys/class/infiniband/*/ports/1/state | grep -q . || exit 0; sleep 0.1; done; exit 1")
+		"for i in $(seq 100); do "+
+			"[ ! -e /run/systemd/timesync/synchronized ] || grep -L ACTIVE /sys/class/infiniband/*/ports/1/state | grep -q . || exit 0; sleep 0.2; done; "+
+			"echo 'RDMA is not up, or the clock not set'; exit 1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

@@ -18,7 +18,12 @@ const bootDeadline = 4 * time.Minute
 // settle brings a fresh machine to rest, so that those made from it wake up quiet.
 const settle = `systemctl is-system-running --wait >/dev/null || true
 [ -z "$(systemctl --failed --no-legend)" ] || { systemctl --failed --no-legend; exit 1; }
-modprobe -a rdma_rxe ib_uverbs rdma_ucm ib_umad
+ip link set rail0 up
+rdma link add first type rxe netdev rail0 # rdma-core loads its modules with the first device
+udevadm settle
+systemctl is-active -q --wait rdma-hw.target || systemctl start rdma-hw.target
+rdma link delete first
+ip link set rail0 down
 sync; echo 3 > /proc/sys/vm/drop_caches; sync`
 
 // makeTemplate boots a machine once and saves its state, unless that was done before.

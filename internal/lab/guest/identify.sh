@@ -56,15 +56,17 @@ node)
 	case $net in
 	networkd) networkctl reload ;;
 	netplan) netplan generate; networkctl reload ;;
-	networkmanager)
-		nmcli connection reload
-		for c in mgmt0 rail0 rail1; do [ ! -e "/etc/NetworkManager/system-connections/$c.nmconnection" ] || nmcli connection up $c; done
-		;;
+	networkmanager) nmcli connection reload ;; # which brings them up
 	esac
 	: > /etc/lab-node
 	r=0
 	while [ $r -lt "$rails" ]; do
 		ip link set "rail$r" up mtu "$mtu"
+		i=0
+		until ip -4 -o address show dev "rail$r" | grep -q .; do
+			[ $((i += 1)) -lt 100 ] || { echo "rail$r has no address" >&2; exit 1; }
+			sleep 0.1
+		done
 		systemctl restart "lab-rdma@rail$r" || { journalctl -o cat -u "lab-rdma@rail$r" >&2; exit 1; }
 		r=$((r + 1))
 	done

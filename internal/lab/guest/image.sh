@@ -26,7 +26,8 @@ for d in arch crypto lib net fs/ext4 fs/jbd2 fs/mbcache.ko* fs/overlayfs fs/auto
 	drivers/infiniband drivers/virtio drivers/block/virtio_blk.ko* drivers/char/hw_random drivers/char/virtio_console.ko* \
 	drivers/firmware/qemu_fw_cfg.ko* drivers/net/virtio_net.ko* drivers/net/net_failover.ko* drivers/net/dummy.ko* \
 	drivers/net/veth.ko* drivers/net/ifb.ko* drivers/net/bonding drivers/net/ethernet/mellanox drivers/net/ethernet/intel drivers/ptp \
-	drivers/pps drivers/watchdog/softdog.ko* drivers/pci; do
+	drivers/pps drivers/watchdog/softdog.ko* drivers/pci drivers/target drivers/scsi/scsi_common.ko* drivers/scsi/scsi_mod.ko* \
+	drivers/scsi/libiscsi.ko* drivers/scsi/scsi_transport_iscsi.ko* drivers/scsi/scsi_transport_srp.ko*; do
 	for f in "$from/kernel/"$d; do
 		[ -e "$f" ] || continue
 		t=$to/${f#"$from/"}
@@ -75,6 +76,9 @@ install -d -m 700 "$root/root/.ssh"
 printf '%s\n' "$SSH_KEY" | put /root/.ssh/authorized_keys 600
 printf '%s\n' "$SSH_KEY" | put /home/lab/.ssh/authorized_keys 600
 inside chown lab:lab /home/lab/.ssh/authorized_keys
+mkdir -p "$root/var/lib/systemd/linger" # its user manager starts with the machine, not with the first login
+: > "$root/var/lib/systemd/linger/lab"
+echo 'LANG=C.UTF-8' | put /etc/default/locale
 echo 'lab ALL=(ALL) NOPASSWD:ALL' | put /etc/sudoers.d/lab 440
 rm -f "$root"/etc/ssh/ssh_host_*
 printf '%s\n' "$HOST_KEY" | put /etc/ssh/ssh_host_ed25519_key 600
@@ -125,7 +129,15 @@ link rail1 '*pci-0000:00:05.0'
 echo "$NET" | put /etc/lab-net
 case $NET in
 networkd | netplan) inside systemctl -q enable systemd-networkd ;;
-networkmanager) printf '[main]\nno-auto-default=*\n' | put /etc/NetworkManager/conf.d/lab.conf ;;
+networkmanager)
+	printf '[main]\nno-auto-default=*\n' | put /etc/NetworkManager/conf.d/lab.conf
+	# systemd-timesyncd hears of a network from systemd-networkd alone, and else tries
+	# again after a while.
+	put /etc/NetworkManager/dispatcher.d/50-clock 755 <<'E'
+#!/bin/sh
+[ "$1 $2" != 'mgmt0 up' ] || systemctl --no-block restart systemd-timesyncd
+E
+	;;
 esac
 inside systemctl -q enable ssh lab-rdma@rail0 lab-rdma@rail1 systemd-timesyncd
 inside systemctl -q mask getty@tty1.service serial-getty@ttyS0.service systemd-pstore.service apt-daily.timer apt-daily-upgrade.timer \
