@@ -15,6 +15,7 @@ import (
 
 	"weft/internal/lab"
 	"weft/internal/report"
+	"weft/internal/term"
 )
 
 func (a *app) lab() *cobra.Command {
@@ -69,11 +70,14 @@ func (a *app) theLab() (lab.Lab, error) {
 	return lab.Lab{Dir: dir, Show: a.showLab}, err
 }
 
-// showLab writes what takes time, and how long it took.
+// showLab shows what takes time, and then how long it took.
 func (a *app) showLab(what string) func() {
 	begin := time.Now()
-	fmt.Fprintf(a.err, "weft: %s ...\n", what)
-	return func() { fmt.Fprintf(a.err, "      %.0f s\n", time.Since(begin).Seconds()) }
+	p := term.Start(a.err, what, 0)
+	return func() {
+		p.Done()
+		fmt.Fprintf(a.err, "weft: %s: %.0f s\n", what, time.Since(begin).Seconds())
+	}
 }
 
 // labError gives a lab's error its next command.

@@ -44,9 +44,9 @@ func (l Lab) Down(all bool) (was bool, kept string, err error) {
 
 // sweep ends what runs and removes what is left of it.
 func (l Lab) sweep() error {
-	yaml := ""
+	var mine []string // beside weft.yaml
 	if s, err := l.State(); err == nil && l.yamlChanged() == "" {
-		yaml = s.WeftYAML
+		mine = []string{s.WeftYAML, s.Looks}
 	}
 	procs, err := own.List(l.Dir)
 	if err != nil {
@@ -66,9 +66,9 @@ func (l Lab) sweep() error {
 			err = errors.Join(err, discard(l.image(e.Name())))
 		}
 	}
-	if yaml != "" {
-		if e := os.Remove(yaml); !errors.Is(e, os.ErrNotExist) {
-			err = errors.Join(err, e)
+	for _, path := range mine {
+		if path != "" {
+			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
 	return errors.Join(err, os.RemoveAll(l.run()))

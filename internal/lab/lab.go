@@ -97,6 +97,7 @@ type State struct {
 	Started  time.Time `json:"started"`
 	Ready    float64   `json:"ready_s"`   // seconds from the start of the machines to RDMA and ssh; 0 while it is not
 	WeftYAML string    `json:"weft_yaml"` // the file written for the person
+	Looks    string    `json:"looks"`     // where weft check keeps its looks, beside that file, if nothing was there before
 	Faults   []Broken  `json:"faults"`
 }
 

@@ -51,10 +51,19 @@ func (l Lab) Up(ctx context.Context, o Options) (State, error) {
 
 func (l Lab) bringUp(ctx context.Context, p Profile, o Options) (State, error) {
 	s := State{Profile: p.Name, Net: p.Net, Rails: p.Rails, MTU: p.MTU, Accel: accelerator(), Nodes: p.nodes(), Started: time.Now().UTC(), WeftYAML: o.YAML}
+	looks := filepath.Join(filepath.Dir(o.YAML), ".weft")
+	if _, err := os.Stat(looks); os.IsNotExist(err) {
+		s.Looks = looks
+	}
 	if err := l.save(s); err != nil {
 		return s, err
 	}
 	template, err := l.makeTemplate(ctx, s.Net, s.Rails, s.Accel)
+	if err != nil && s.Accel == "kvm" && ctx.Err() == nil {
+		l.show("KVM does not work here (%v): emulating", err)()
+		s.Accel = "tcg"
+		template, err = l.makeTemplate(ctx, s.Net, s.Rails, s.Accel)
+	}
 	if err != nil {
 		return s, err
 	}

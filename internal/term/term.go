@@ -54,7 +54,7 @@ const (
 	lines = 10 * time.Second // between two lines when it is not a terminal
 )
 
-// Start begins to show progress of total steps.
+// Start begins to show progress of total steps; 0 is one thing without steps.
 func Start(err io.Writer, what string, total int) *Progress {
 	p := &Progress{err: err, tty: Width(err) > 0, what: what, total: total, start: time.Now(), stop: make(chan struct{})}
 	p.shown = p.start
@@ -85,7 +85,7 @@ func (p *Progress) Done() {
 	close(p.stop)
 	p.ended.Wait()
 	if p.tty && p.shown != p.start {
-		fmt.Fprintf(p.err, "\r%s\r", strings.Repeat(" ", 60))
+		fmt.Fprintf(p.err, "\r%s\r", strings.Repeat(" ", max(60, len(p.what)+30)))
 	}
 }
 
@@ -93,6 +93,9 @@ func (p *Progress) show(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := fmt.Sprintf("weft: %s: %d of %d, %.0f s", p.what, p.done, p.total, now.Sub(p.start).Seconds())
+	if p.total == 0 {
+		text = fmt.Sprintf("weft: %s: %.0f s so far", p.what, now.Sub(p.start).Seconds())
+	}
 	switch {
 	case now.Sub(p.start) < quiet:
 	case p.tty:
