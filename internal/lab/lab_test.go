@@ -43,8 +43,8 @@ func place(t *testing.T, full bool) lab.Lab {
 		t.Skipf("needs %s: weft lab setup", strings.Join(pkgs, ", "))
 	}
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(cache) > 60 { // too long for sockets
+		cache = os.TempDir()
 	}
 	return at(t, filepath.Join(cache, "weft", "lab-test"))
 }
