@@ -70,6 +70,9 @@ func Ports(w io.Writer, c *fact.Cluster) error {
 				rate = r.String()
 			}
 			mtu, addrs := "", ""
+			if lid := p.LID.Or(0); lid != 0 && p.IB() { // 0: no subnet manager gave it one
+				addrs = "LID " + strconv.Itoa(lid)
+			}
 			if d := n.Netdev(p.Netdev); d != nil {
 				if m, ok := d.MTU.Get(); ok {
 					mtu = strconv.Itoa(m)
@@ -110,7 +113,7 @@ func linkWords(l fact.Link) string {
 	return strconv.FormatFloat(l.GTs, 'f', -1, 64) + " GT/s x" + strconv.Itoa(l.Width)
 }
 
-// Links writes which ports meet on which rail, and the InfiniBand links.
+// Links writes which ports meet on which rail, and the InfiniBand fabric.
 func Links(w io.Writer, c *fact.Cluster) error {
 	var ports []topo.PortAt
 	for _, n := range c.Nodes {
@@ -133,14 +136,7 @@ func Links(w io.Writer, c *fact.Cluster) error {
 	if err := Table(w, rows); err != nil || c.Fabric == nil {
 		return err
 	}
-	rows = [][]string{{"FROM", "PORT", "TO", "PORT", "WIDTH", "SPEED"}}
-	for _, l := range c.Fabric.Links {
-		rows = append(rows, []string{dash(l.A.Name), strconv.Itoa(l.A.Port), dash(l.B.Name), strconv.Itoa(l.B.Port), dash(l.Width), dash(l.Speed)})
-	}
-	if _, err := io.WriteString(w, "\n"); err != nil {
-		return err
-	}
-	return Table(w, rows)
+	return writeFabric(w, c.Fabric)
 }
 
 // GPUs writes one row per GPU.
