@@ -133,11 +133,10 @@ func powerOff(ctx context.Context, l Lab, s *State, n *Node, heal bool) error {
 	return l.boot(ctx, *s, *n)
 }
 
-// reboot restarts a machine; mended it is when it is back.
+// reboot presses a machine's reset button; mended it is when it is back.
 func reboot(ctx context.Context, l Lab, s *State, n *Node, heal bool) error {
 	if !heal {
-		_, err := l.inside(ctx, n.Name, "systemctl reboot", "")
-		return err
+		return l.tell(ctx, n.Name, "system_reset", nil)
 	}
 	return l.back(ctx, n.Name)
 }
@@ -170,7 +169,7 @@ func (l Lab) boot(ctx context.Context, s State, n Node) error {
 // back waits until a machine has booted: its units are started, ssh answers, and
 // RDMA is up.
 func (l Lab) back(ctx context.Context, node string) error {
-	for { // an agent that is still shutting down answers too, and its words get lost
+	for { // an agent that is just starting loses words
 		out, err := l.inside(ctx, node, "systemctl is-system-running --wait || true", "")
 		if state := strings.TrimSpace(out); err == nil && (state == "running" || state == "degraded") {
 			return l.answers(ctx, node)

@@ -64,7 +64,7 @@ var Faults = []Fault{
 		Break: "tc qdisc replace dev rail0 root netem rate 100mbit", Heal: noQdisc},
 	{Name: "off", What: "the machine has no power", Check: "node.read", Says: "fail", act: powerOff},
 	{Name: "frozen", What: "the machine stands still", Check: "node.read", Says: "fail", act: freeze},
-	{Name: "reboot", What: "the machine restarts", Check: "node.read", Says: "fail", act: reboot},
+	{Name: "reboot", What: "the machine is reset", Check: "node.read", Says: "fail", act: reboot},
 }
 
 const (

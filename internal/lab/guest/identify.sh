@@ -70,6 +70,7 @@ node)
 		systemctl restart "lab-rdma@rail$r" || { journalctl -o cat -u "lab-rdma@rail$r" >&2; exit 1; }
 		r=$((r + 1))
 	done
+	sync # its power may be cut at any moment
 	;;
 *) echo "lab-identify: $1?" >&2; exit 2 ;;
 esac

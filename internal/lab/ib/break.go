@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"weft/internal/lab/own"
 )
@@ -52,7 +53,7 @@ func Heal(ctx context.Context, folder, fault, target string) (healed []Broken, e
 		}
 		target = b.Target
 	}
-	var left []Broken
+	left := []Broken{}
 	for _, b := range l.state.Broken {
 		if (fault == "" || b.Fault == fault) && (target == "" || b.Target == target) {
 			healed = append(healed, b)
@@ -72,8 +73,8 @@ func (b Broken) String() string { return strings.TrimSpace(b.Fault + " " + b.Tar
 // change brings the fabric to what the state wants now. Widths and speeds are in
 // ibsim's file, so for those it starts anew; the rest is told to it as it runs.
 func (l *lab) change(ctx context.Context, changed ...Broken) error {
-	if !l.alive() {
-		return fmt.Errorf("the fabric of %s no longer runs", l.folder)
+	if l.state.Ready.IsZero() || !l.alive() {
+		return ErrDead
 	}
 	if err := l.save(); err != nil {
 		return err
@@ -83,7 +84,8 @@ func (l *lab) change(ctx context.Context, changed ...Broken) error {
 	}
 	switch {
 	case has("narrow-link", "slow-link"):
-		if err := l.end(ctx, "ibsim and opensm", named("sh", "opensm", "ibsim")); err != nil {
+		users := func(p own.Proc) bool { return named("ibsim", "opensm")(p) || slices.Contains(p.Args, in("console")) } // and what makes counters grow
+		if err := l.end(ctx, "ibsim and opensm", users); err != nil {
 			return err
 		}
 		if err := l.startAll(ctx); err != nil {
@@ -126,6 +128,9 @@ func (l *lab) broken(fault string) bool {
 	return slices.ContainsFunc(l.state.Broken, func(b Broken) bool { return b.Fault == fault })
 }
 
+// tellLimit is how long ibsim may leave a full console unread. It reads at once.
+const tellLimit = 5 * time.Second
+
 // tell writes a line to ibsim's console.
 func (l *lab) tell(line string) error {
 	f, err := os.OpenFile(l.path("console"), os.O_WRONLY|syscall.O_NONBLOCK, 0) // without a reader it is an error, not a wait
@@ -133,8 +138,11 @@ func (l *lab) tell(line string) error {
 		return fmt.Errorf("ibsim does not listen: %w", err)
 	}
 	defer f.Close()
-	_, err = f.WriteString(line + "\n")
-	return err
+	f.SetWriteDeadline(time.Now().Add(tellLimit))
+	if _, err = f.WriteString(line + "\n"); err != nil {
+		return fmt.Errorf("ibsim does not listen: %w", err)
+	}
+	return nil
 }
 
 // count starts or ends a process that makes the counters of a port grow, and

@@ -2,11 +2,11 @@ package ib
 
 // Fault is something that can be broken in a fabric, and what weft should say.
 type Fault struct {
-	Name  string
-	What  string
-	Whole string // the check that fails when it is the whole fabric's
-	Host  string // … when it is at a host
-	Trunk string // … when it is at a link between switches
+	Name  string `json:"name"`
+	What  string `json:"what"`
+	Whole string `json:"whole,omitempty"` // the check that fails when it is the whole fabric's
+	Host  string `json:"host,omitempty"`  // … when it is at a host
+	Trunk string `json:"trunk,omitempty"` // … when it is at a link between switches
 }
 
 // Faults lists what can be broken.

@@ -29,6 +29,10 @@ var (
 	ErrUp = errors.New("a fabric is there already")
 	// ErrDown: the folder holds none.
 	ErrDown = errors.New("no fabric is up")
+	// ErrDead: a fabric is there, and nothing of it works.
+	ErrDead = errors.New("the fabric does not run: its start was cut off, or something ended it")
+	// ErrFolder: the folder's name would need quotes in a file that names it.
+	ErrFolder = errors.New("want a path of letters, digits and . _ @ + - only")
 	// ErrSpec: a weft.yaml that is not ours is in the way.
 	ErrSpec = errors.New("is there already")
 	// ErrBusy: another weft starts, changes or ends the fabric.
@@ -51,15 +55,9 @@ func Up(ctx context.Context, folder string, o Options, step func()) (err error) 
 		return fmt.Errorf("%d subnet managers: want 1 or 2", o.SMs)
 	}
 	if !plainPath.MatchString(folder) {
-		return fmt.Errorf("folder %q: want a path of letters, digits and . _ @ + - only", folder)
+		return fmt.Errorf("folder %q: %w", folder, ErrFolder)
 	}
-	switch {
-	case exists(filepath.Join(folder, stateFile)):
-		return fmt.Errorf("%s: %w", folder, ErrUp)
-	case exists(o.Spec):
-		return fmt.Errorf("%s %w", o.Spec, ErrSpec)
-	}
-	if err := claim(folder); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	unlock, err := lock(folder)
@@ -67,10 +65,12 @@ func Up(ctx context.Context, folder string, o Options, step func()) (err error) 
 		return err
 	}
 	defer unlock()
-	l := &lab{folder: folder, state: State{Hosts: o.Hosts, SMs: o.SMs, Shape: s.words(), Spec: o.Spec, Began: time.Now()}, shape: s}
-	if looks := filepath.Join(filepath.Dir(o.Spec), ".weft"); !exists(looks) {
-		l.state.Looks = looks
+	if err := claim(folder, o.Spec); err != nil {
+		os.Remove(folder) // if it is empty
+		return err
 	}
+	l := &lab{folder: folder, state: State{Hosts: o.Hosts, SMs: o.SMs, Shape: s.words(), Spec: o.Spec, Broken: []Broken{}, Began: time.Now()}, shape: s}
+	l.state.Looks = !exists(l.looks())
 	if err := l.save(); err != nil {
 		return errors.Join(err, os.RemoveAll(folder)) // nothing but the state is in it
 	}
@@ -93,45 +93,48 @@ func Up(ctx context.Context, folder string, o Options, step func()) (err error) 
 // Steps is how often Up calls step.
 const Steps = 5
 
-// claim makes the folder. One with something in it is not ours to fill.
-func claim(folder string) error {
-	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+// claim makes a locked folder ours. One with something in it is not ours to fill.
+func claim(folder, spec string) error {
+	os.Remove(filepath.Join(folder, stateFile+".new")) // of an up that was killed at once
+	files, err := os.ReadDir(folder)
+	switch {
+	case err != nil:
 		return err
+	case exists(filepath.Join(folder, stateFile)):
+		return fmt.Errorf("%s: %w", folder, ErrUp)
+	case len(files) > 0:
+		return fmt.Errorf("%s is not empty and no fabric of weft", folder)
+	case exists(spec):
+		return fmt.Errorf("%s %w", spec, ErrSpec)
 	}
-	if err := os.Mkdir(folder, 0o700); err == nil || !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
-		return errors.Join(err, fmt.Errorf("%s is not empty and no fabric of weft", folder))
-	}
-	return nil
+	return os.Chmod(folder, 0o700) // it may have been there
 }
 
 // Down ends a fabric, whatever state it is in, and removes all of it. kept is the
 // weft.yaml when somebody has changed it since, and it stays for that reason.
 func Down(folder string) (kept string, err error) {
 	unlock, err := lock(folder)
-	if errors.Is(err, ErrDown) { // somebody may have removed the folder of one that runs
-		return "", errors.Join(err, own.End(folder, endGrace))
-	} else if err != nil {
+	switch {
+	case err == nil:
+		defer unlock()
+	case !errors.Is(err, ErrDown): // somebody may have removed the folder of one that runs
 		return "", err
 	}
-	defer unlock()
 	return down(folder)
 }
 
 func down(folder string) (kept string, err error) {
-	l, err := open(folder)
-	if errors.Is(err, ErrDown) { // an up that was killed at once; kept when it holds anything else
-		os.Remove(filepath.Join(folder, stateFile+".new"))
-		os.Remove(folder)
-		return "", err
-	}
+	l, none := open(folder)
 	for range 2 { // one that was about to become another program had no mark at that moment
 		if err := own.End(folder, endGrace); err != nil {
 			return "", err
 		}
 		time.Sleep(30 * time.Millisecond)
+	}
+	if errors.Is(none, ErrDown) { // an up that was killed at once, or a folder of somebody else
+		os.Remove(filepath.Join(folder, stateFile+".new"))
+		os.Remove(folder) // if it is empty
+		return "", ErrDown
 	}
 	if l != nil { // else its state cannot be read, and weft.yaml may be anyone's
 		if kept, err = l.removeSpec(); err != nil {

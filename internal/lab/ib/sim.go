@@ -28,16 +28,36 @@ const inside = "/run/lab"
 
 func in(name string) string { return inside + "/" + name }
 
-// hold makes the namespaces and a process that keeps them. This machine's services
-// and root's own dotfiles are not the simulated hosts', so /run and root's home are
-// empty in there, except for what sshd wants and the folder itself.
+// holdScript makes the namespace's files and stays. This machine's services, root's own
+// dotfiles and RDMA cards are not the simulated hosts': /run and root's home are empty
+// in there, except for what sshd wants and the folder itself, and /sys/class is copied,
+// class by class, without infiniband and its kin.
+const holdScript = `exec 9<"$0"
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir /run/sshd "$1"
+mount --bind /proc/self/fd/9 "$1"
+exec 9<&-
+mount -t tmpfs -o mode=700 tmpfs ~root
+if [ -e /sys/class/infiniband ]; then
+	mkdir /run/class
+	mount --bind /sys/class /run/class
+	mount -t tmpfs -o mode=755 tmpfs /sys/class
+	for class in /run/class/*; do
+		case $class in */infiniband*) continue ;; esac
+		mkdir "/sys/class/${class##*/}"
+		mount --bind "$class" "/sys/class/${class##*/}"
+	done
+fi
+ip link set lo up
+: >"$1/held"
+exec sleep infinity`
+
+// hold makes the namespaces and a process that keeps them.
 func (l *lab) hold(ctx context.Context) error {
 	if err := os.Mkdir(l.path("cwd"), 0o700); err != nil {
 		return err
 	}
-	const script = `exec 9<"$0" && mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/sshd "$1" && mount --bind /proc/self/fd/9 "$1" && exec 9<&- &&
-mount -t tmpfs -o mode=700 tmpfs ~root && ip link set lo up && : >"$1/held" && exec sleep infinity`
-	p, held, err := l.start("holder.log", "unshare", "--net", "--mount", "--", "sh", "-c", script, l.folder, inside)
+	p, held, err := l.start("holder.log", "unshare", "--net", "--mount", "--", "sh", "-ec", holdScript, l.folder, inside)
 	if err != nil {
 		return err
 	}
@@ -72,8 +92,8 @@ func (l *lab) startSim(ctx context.Context) error {
 	nodes := l.shape.hosts + l.shape.switches()
 	ports := 2*l.shape.hosts + (l.shape.radix+1)*l.shape.switches()
 	// The console is opened for reading and writing, so that it never ends.
-	const script = `exec ibsim -s -N "$1" -S "$2" -P "$3" "$4" <>"$0"`
-	sim, err := l.run("ibsim.log", "sh", "-c", script, in("console"), strconv.Itoa(nodes+1), strconv.Itoa(l.shape.switches()+1), strconv.Itoa(ports+1), in("net"))
+	const script = `exec "$5" -s -N "$1" -S "$2" -P "$3" "$4" <>"$0"`
+	sim, err := l.run("ibsim.log", "sh", "-c", script, in("console"), strconv.Itoa(nodes+1), strconv.Itoa(l.shape.switches()+1), strconv.Itoa(ports+1), in("net"), find("ibsim"))
 	if err != nil {
 		return err
 	}
@@ -122,12 +142,15 @@ func (l *lab) processes() ([]Process, error) {
 	return out, err
 }
 
-// end ends some processes and waits until they are gone.
+// end ends some processes, politely at first, and waits until they are gone.
 func (l *lab) end(ctx context.Context, what string, which func(own.Proc) bool) error {
-	var err error
+	began, err := time.Now(), error(nil)
 	gone := func() bool {
-		var some int
-		some, err = l.signal(syscall.SIGTERM, which)
+		sig, some := syscall.SIGTERM, 0
+		if time.Since(began) > endGrace {
+			sig = syscall.SIGKILL
+		}
+		some, err = l.signal(sig, which)
 		return some == 0 || err != nil
 	}
 	if wait := l.await(ctx, endLimit, "the end of "+what, job{}, gone); wait != nil {

@@ -19,7 +19,7 @@ const smOptions = "force_log_flush TRUE\nsminfo_polling_timeout 500\nignore_othe
 // listen yet, and waits for ever for the answer, because umad2sim never says that a
 // packet timed out. One time in five it is so.
 func (l *lab) startSMs(ctx context.Context) error {
-	for range 10 {
+	for try := range 10 {
 		if err := l.startEachSM(ctx); err != nil {
 			return err
 		}
@@ -27,7 +27,7 @@ func (l *lab) startSMs(ctx context.Context) error {
 			return nil
 		}
 		joined := func() bool { return bytes.Count(l.tail("sm1.log"), []byte(subnetUp)) >= 2 }
-		limit := time.Second + time.Duration(l.shape.hosts)*5*time.Millisecond // a sweep of 1000 hosts takes 1 s
+		limit := time.Duration(try+1) * (300*time.Millisecond + time.Duration(l.shape.hosts)*3*time.Millisecond) // a sweep of 1000 hosts takes 1 s
 		if err := l.await(ctx, limit, "", job{}, joined); err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (l *lab) startEachSM(ctx context.Context) error {
 		}
 		log := name + ".log"
 		os.Remove(l.path(log))
-		argv := append(l.as(host), "OSM_CACHE_DIR="+in(name), "OSM_TMP_DIR="+in(name), "opensm", "-F", in(name+".conf"), "-f", in(log))
+		argv := append(l.as(host), "OSM_CACHE_DIR="+in(name), "OSM_TMP_DIR="+in(name), find("opensm"), "-F", in(name+".conf"), "-f", in(log))
 		sm, err := l.run(name+".out", argv...)
 		if err != nil {
 			return err

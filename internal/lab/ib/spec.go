@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -18,6 +19,9 @@ func (s shape) listed() int {
 	return 2
 }
 
+// hostPort is what every simulated host calls its port.
+const hostPort = "ibsim0/1"
+
 func (l *lab) specText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A simulated InfiniBand fabric, made by weft lab ib up and removed by weft lab ib down:\n# %s.\n", l.state.Shape)
@@ -27,7 +31,7 @@ func (l *lab) specText() string {
 	}
 	b.WriteString("nodes:\n")
 	for i := range l.shape.listed() {
-		fmt.Fprintf(&b, "  - name: %s\n", hostName(i))
+		fmt.Fprintf(&b, "  - name: %s\n    data:\n      - port: %s\n", hostName(i), hostPort)
 	}
 	b.WriteString("accept:\n")
 	for _, a := range accepts {
@@ -81,10 +85,13 @@ func (l *lab) removeSpec() (kept string, err error) {
 	if err := os.Remove(l.state.Spec); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	if l.state.Looks == "" {
+	if !l.state.Looks {
 		return "", nil
 	}
-	return "", os.RemoveAll(l.state.Looks)
+	return "", os.RemoveAll(l.looks())
 }
+
+// looks is where weft keeps what it saw of the clusters of a weft.yaml.
+func (l *lab) looks() string { return filepath.Join(filepath.Dir(l.state.Spec), ".weft") }
 
 func sum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }

@@ -51,7 +51,7 @@ ForceCommand cd ` + inside + `/cwd && PATH=` + inside + `/bin:$PATH exec sh ${SS
 // another process's by now, so its mark is looked at first.
 const hostScript = `#!/bin/sh
 grep -qszxF @OWNER@ /proc/@HOLDER@/environ || { echo 'the fabric is not up: weft lab ib up' >&2; exit 1; }
-grep -qs "^Hca.*\"$1\"" @FOLDER@/net || { echo "$1: no such host in the fabric" >&2; exit 1; }
+grep -qsF "Hca	1 \"$1\"" @FOLDER@/net || { echo "$1: no such host in the fabric" >&2; exit 1; }
 export @OWNER@
 exec nsenter --target @HOLDER@ --net --mount unshare --uts sh -c '
 hostname "$1"
@@ -123,7 +123,7 @@ const outputLimit = 20 * time.Second
 
 // output runs a command of this machine and returns what it printed.
 func (l *lab) output(ctx context.Context, argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, outputLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, outputLimit, fmt.Errorf("no answer within %v", outputLimit))
 	defer cancel()
 	cmd := osexec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env, cmd.WaitDelay = own.Env(l.folder), time.Second

@@ -19,7 +19,7 @@ type State struct {
 	Shape  string    `json:"shape"` // in words
 	Spec   string    `json:"spec"`  // the weft.yaml that was written for it
 	Sum    string    `json:"sum"`   // SHA-256 of it
-	Looks  string    `json:"looks"` // where weft keeps what it saw of the fabric; "" when the folder was there before
+	Looks  bool      `json:"looks"` // what weft keeps of its looks, in .weft beside it, is of this fabric alone
 	Holder int       `json:"holder"`
 	Broken []Broken  `json:"broken"`
 	Began  time.Time `json:"began"`
@@ -61,20 +61,29 @@ const lockLimit = 2 * time.Second
 // lock keeps other wefts from changing a folder at the same time, until the returned
 // function is called or the process ends.
 func lock(folder string) (unlock func(), err error) {
-	dir, err := os.Open(folder)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, ErrDown
-	} else if err != nil {
-		return nil, err
-	}
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		if err = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		dir, err := os.OpenFile(folder, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0) // what a link leads to would not be removed
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, ErrDown
+		} else if err != nil {
+			return nil, err
+		}
+		if syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isAt(dir, folder) {
 			return func() { dir.Close() }, nil
 		}
+		dir.Close()
 		if time.Since(began) > lockLimit {
-			return nil, errors.Join(fmt.Errorf("%s: %w", folder, ErrBusy), dir.Close())
+			return nil, fmt.Errorf("%s: %w", folder, ErrBusy)
 		}
 	}
+}
+
+// isAt reports whether an open folder is still the one of its name: the weft that had
+// the lock may have removed it.
+func isAt(dir *os.File, folder string) bool {
+	opened, err := dir.Stat()
+	named, lost := os.Lstat(folder)
+	return err == nil && lost == nil && os.SameFile(opened, named)
 }
 
 // open reads a folder. A state that cannot be read comes with a nil lab, so that
