@@ -60,6 +60,7 @@ func (a *app) labIBUp() *cobra.Command {
 			if o.Spec, err = filepath.Abs("weft.yaml"); err != nil {
 				return fail("", "%v", err)
 			}
+			a.undone = "what was started is gone again"
 			begin := time.Now()
 			p := term.Start(a.err, "starting the fabric", ib.Steps)
 			err = ib.Up(cmd.Context(), folder, o, p.Step)
@@ -70,6 +71,9 @@ func (a *app) labIBUp() *cobra.Command {
 			s, _, err := ib.Look(folder)
 			if err != nil {
 				return labIBTrouble(err, "weft lab ib up --help")
+			}
+			if a.json || a.jsonl {
+				return report.JSON(a.out, "lab.ib", s)
 			}
 			fmt.Fprintf(a.err, "weft: the fabric is up after %.1f s: %s\n      wrote weft.yaml; next:\n          weft check\n", time.Since(begin).Seconds(), s.Shape)
 			return nil
@@ -107,69 +111,18 @@ func (a *app) labIBDown() *cobra.Command {
 	}
 }
 
-// labIBStatus is what status prints.
-type labIBStatus struct {
-	ib.State
-	Processes map[string]int `json:"processes"`
-}
-
-func (a *app) labIBStatus() *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
-		Short: "Say what runs and what is broken",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			folder, err := labIBFolder()
-			if err != nil {
-				return err
-			}
-			state, procs, err := ib.Look(folder)
-			if err != nil {
-				return labIBTrouble(err, "weft lab ib down")
-			}
-			s := labIBStatus{state, map[string]int{}}
-			for _, p := range procs {
-				s.Processes[p.Name]++
-			}
-			if a.json || a.jsonl {
-				return report.JSON(a.out, "lab ib", s)
-			}
-			fmt.Fprintf(a.out, "fabric    %s\nsimulator %s\nmanagers  %d opensm\nweft.yaml %s\nfolder    %s\n", s.Shape, labIBRuns(s), s.Processes["opensm"], s.Spec, folder)
-			for _, b := range s.Broken {
-				fmt.Fprintf(a.out, "broken    %s: %s\n", b.String(), labIBSays(b))
-			}
-			if s.Processes["ibsim"] == 0 {
-				return fail("weft lab ib down", "the fabric does not run: its start was cut off, or something ended it")
-			}
-			return nil
-		},
-	}
-}
-
-func labIBRuns(s labIBStatus) string {
-	if s.Processes["ibsim"] == 0 {
-		return "does not run"
-	}
-	return "runs since " + s.Ready.Format(time.DateTime)
-}
-
-func labIBSays(b ib.Broken) string {
-	if b.Check == "" {
-		return "weft.yaml does not name it, so no check misses it"
-	}
-	return b.Check + " should fail"
-}
-
 // labIBTrouble finds the next command for an error of the fabric; next is for one
 // that has no better.
 func labIBTrouble(err error, next string) error {
 	switch {
-	case errors.Is(err, ib.ErrUp):
+	case errors.Is(err, ib.ErrUp), errors.Is(err, ib.ErrDead):
 		next = "weft lab ib down"
 	case errors.Is(err, ib.ErrDown):
 		next = "weft lab ib up"
 	case errors.Is(err, ib.ErrBusy):
 		next = "weft lab ib status"
+	case errors.Is(err, ib.ErrFolder):
+		next = "export WEFT_LAB=FOLDER"
 	case errors.Is(err, ib.ErrSpec):
 		next = "mv weft.yaml weft.yaml.old"
 	case errors.Is(err, ib.ErrFault):

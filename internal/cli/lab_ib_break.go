@@ -26,6 +26,7 @@ port of one (leaf001/21). Without it the fault is at node0002.`,
 			if err != nil {
 				return err
 			}
+			a.undone = "weft lab ib status says what is broken"
 			p := term.Start(a.err, "breaking "+args[0], 1)
 			b, err := ib.Break(cmd.Context(), folder, args[0], second(args))
 			p.Done()
@@ -53,6 +54,7 @@ func (a *app) labIBHeal() *cobra.Command {
 			if len(args) > 0 {
 				fault = args[0]
 			}
+			a.undone = "weft lab ib status says what is broken"
 			p := term.Start(a.err, "healing", 1)
 			healed, err := ib.Heal(cmd.Context(), folder, fault, second(args))
 			p.Done()
@@ -77,7 +79,7 @@ func (a *app) labIBFaults() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json || a.jsonl {
-				return report.JSON(a.out, "lab ib faults", ib.Faults)
+				return report.JSON(a.out, "lab.ib.faults", map[string]any{"faults": ib.Faults})
 			}
 			return writeFaults(a.out)
 		},
@@ -105,8 +107,11 @@ func second(args []string) string {
 	return args[1]
 }
 
-func completeFaults(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeFaults(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	for _, f := range ib.Faults {
 		names = append(names, f.Name+"\t"+f.What)
 	}

@@ -22,8 +22,7 @@ func TestRealUpThatDoesNotEnd(t *testing.T) {
 	}
 	for _, after := range moments {
 		for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
-			cmd := osexec.Command(os.Args[0], "lab", "ib", "up", "--hosts", "200", "--sms", "2")
-			cmd.Env = append(os.Environ(), asWeft+"=yes")
+			cmd := asProcess("lab", "ib", "up", "--hosts", "200", "--sms", "2")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +98,14 @@ func TestRealManners(t *testing.T) {
 	}
 	gone(t, folder)
 
-	want(0, "the fabric is up", "up", "--hosts", "2")
+	second := asProcess("lab", "ib", "up", "--hosts", "3")
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	first := asProcess("lab", "ib", "up", "--hosts", "2").Run()
+	if last := second.Wait(); (first == nil) == (last == nil) {
+		t.Errorf("two ups at once: %v and %v, want one to be refused", first, last)
+	}
 	for _, path := range []string{folder, "weft.yaml"} {
 		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)

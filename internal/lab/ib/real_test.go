@@ -79,6 +79,13 @@ func weft(t *testing.T, code int, args ...string) (out, said string) {
 	return stdout.String(), stderr.String()
 }
 
+// asProcess is weft as a process of its own.
+func asProcess(args ...string) *osexec.Cmd {
+	cmd := osexec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asWeft+"=yes")
+	return cmd
+}
+
 // look is weft check: everything that is not right, "status check node", sorted.
 func look(t *testing.T, code int) []string {
 	t.Helper()
