@@ -42,7 +42,7 @@ func hasInfiniBand(d *dump.Node) bool {
 func Fabric(d *dump.Dump) *fact.Fabric {
 	f := &fact.Fabric{}
 	w := where{map[string]string{}, map[string]string{}, map[int]string{}}
-	told := false
+	told, counted := false, map[portKey]bool{}
 	for _, n := range d.Nodes {
 		for _, cmd := range n.Cmds("ibnetdiscover") {
 			text, _ := n.Cmd(cmd)
@@ -61,7 +61,7 @@ func Fabric(d *dump.Dump) *fact.Fabric {
 		for _, cmd := range n.Cmds("ibqueryerrors") {
 			text, _ := n.Cmd(cmd)
 			report, _ := ibnet.ParseQueryErrors([]byte(text))
-			readErrors(f, w, report)
+			readErrors(f, w, counted, report)
 		}
 		readSMs(f, n)
 	}
@@ -156,14 +156,15 @@ type portKey struct {
 	port int
 }
 
-// readErrors adds what was counted to the links. Hosts are listed by the GUID of
-// their port.
-func readErrors(f *fact.Fabric, w where, report ibnet.ErrorReport) {
+// readErrors adds what was counted to the links, a port's once, though several nodes
+// may have asked it. Hosts are listed by the GUID of their port.
+func readErrors(f *fact.Fabric, w where, counted map[portKey]bool, report ibnet.ErrorReport) {
 	for _, p := range report.Ports {
-		if p.All {
+		guid := w.nodeOf(p.GUID)
+		if p.All || counted[portKey{guid, p.Port}] {
 			continue
 		}
-		guid := w.nodeOf(p.GUID)
+		counted[portKey{guid, p.Port}] = true
 		for i := range f.Links {
 			l := &f.Links[i]
 			if l.A.Port == p.Port && l.A.GUID == guid || l.B.Port == p.Port && (l.B.GUID == guid || l.B.Name == p.Name) {
