@@ -24,7 +24,7 @@ func (a *app) lab() *cobra.Command {
 		Short: "A virtual RDMA cluster on this machine, to try weft on",
 		Long: `Linux machines under QEMU with real kernel RDMA (Soft-RoCE), a management and one
 or two data networks, real OpenSSH and real perftest: every command of weft works
-on them as on hardware, and faults can be made and mended.
+on them as on hardware, and faults can be made and healed.
 
 Everything lives in one folder ($WEFT_LAB, else in your cache). The machines'
 networks are sockets between the emulators: nothing leaves this machine. ssh is on
@@ -59,7 +59,7 @@ func labFolder() (string, error) {
 	}
 	for there := dir; ; there = filepath.Dir(there) { // what is not there yet has no links in it
 		if real, err := filepath.EvalSymlinks(there); err == nil {
-			return real + strings.TrimPrefix(dir, there), nil
+			return filepath.Join(real, strings.TrimPrefix(dir, there)), nil
 		}
 	}
 }

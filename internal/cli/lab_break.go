@@ -16,7 +16,7 @@ func (a *app) labBreak() *cobra.Command {
 }
 
 func (a *app) labHeal() *cobra.Command {
-	return a.labChange("heal", "Mend a fault", "mended", lab.Lab.Heal)
+	return a.labChange("heal", "Heal a fault", "healed", lab.Lab.Heal)
 }
 
 // labChange is break or heal.
@@ -51,7 +51,7 @@ func (a *app) labFaults() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json || a.jsonl {
-				return report.JSON(a.out, "lab.faults", lab.Faults)
+				return report.JSON(a.out, "lab.faults", map[string]any{"faults": lab.Faults})
 			}
 			t := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
 			fmt.Fprintln(t, "fault\tcheck\tsays\twhat it does")

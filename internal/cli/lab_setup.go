@@ -20,12 +20,12 @@ func (a *app) labSetup() *cobra.Command {
 		Short: "Install what the lab needs, after showing it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pkgs := lab.Missing()
+			pkgs, next := lab.Missing(), "weft lab up"
 			if withIB {
-				pkgs = append(pkgs, ib.Missing()...)
+				pkgs, next = append(pkgs, ib.Missing()...), "sudo weft lab ib up"
 			}
 			if len(pkgs) == 0 {
-				fmt.Fprintln(a.err, "weft: everything is installed\n      next:\n          weft lab up")
+				fmt.Fprintf(a.err, "weft: everything is installed\n      next:\n          %s\n", next)
 				return nil
 			}
 			sudo := ""
@@ -52,7 +52,7 @@ func (a *app) labSetup() *cobra.Command {
 					return fail("", "%s: %v", c, err)
 				}
 			}
-			fmt.Fprint(a.err, "weft: installed\n      next:\n          weft lab up\n")
+			fmt.Fprintf(a.err, "weft: installed\n      next:\n          %s\n", next)
 			return nil
 		},
 	}

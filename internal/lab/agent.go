@@ -14,7 +14,7 @@ import (
 )
 
 // inside runs a shell script inside a machine, as root, through QEMU's guest agent:
-// it needs no network and no ssh, so that faults in those can be made and mended.
+// it needs no network and no ssh, so that faults in those can be made and healed.
 // It returns what the script printed.
 func (l Lab) inside(ctx context.Context, node, script, stdin string) (string, error) {
 	t, err := l.agent(ctx, node)

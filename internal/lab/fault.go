@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Fault is something that can be broken in a machine, and mended again.
+// Fault is something that can be broken in a machine, and healed again.
 type Fault struct {
 	Name  string `json:"name"`
 	What  string `json:"what"`  // what it does, in a few words
@@ -40,7 +40,7 @@ func (l Lab) Break(ctx context.Context, fault, node string) (Fault, error) {
 	return l.change(ctx, fault, node, false)
 }
 
-// Heal mends a fault.
+// Heal heals a fault.
 func (l Lab) Heal(ctx context.Context, fault, node string) (Fault, error) {
 	return l.change(ctx, fault, node, true)
 }
@@ -70,7 +70,7 @@ func (l Lab) change(ctx context.Context, fault, node string, heal bool) (Fault, 
 		return f, stop("weft lab heal "+fault+" "+node, "%s is broken on %s already", fault, node)
 	case heal && at < 0:
 		return f, stop("weft lab status", "%s is not broken on %s", fault, node)
-	case !heal: // written down first: a fault half made can be mended
+	case !heal: // written down first: a fault half made can be healed
 		s.Faults = append(s.Faults, this)
 		err = l.save(s)
 	}
@@ -133,7 +133,7 @@ func powerOff(ctx context.Context, l Lab, s *State, n *Node, heal bool) error {
 	return l.boot(ctx, *s, *n)
 }
 
-// reboot presses a machine's reset button; mended it is when it is back.
+// reboot presses a machine's reset button; healed it is when it is back.
 func reboot(ctx context.Context, l Lab, s *State, n *Node, heal bool) error {
 	if !heal {
 		return l.tell(ctx, n.Name, "system_reset", nil)

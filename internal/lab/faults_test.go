@@ -84,7 +84,7 @@ func TestFaultNamed(t *testing.T) {
 }
 
 // TestBreakAndHeal keeps the books: what was made is written down before it is
-// made, and struck out when it is mended.
+// made, and struck out when it is healed.
 func TestBreakAndHeal(t *testing.T) {
 	a := fakeAgent{status: []string{exited(`"exitcode": 0`, "", "")}}
 	l := a.lab(t)

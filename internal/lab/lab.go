@@ -1,5 +1,5 @@
 // Package lab is a virtual RDMA cluster on this machine: Linux machines under QEMU
-// with real kernel RDMA, their networks, and faults to make and mend. Edge.
+// with real kernel RDMA, their networks, and faults to make and heal. Edge.
 package lab
 
 import (
@@ -109,7 +109,7 @@ type Node struct {
 	Slot string `json:"slot"` // where its first data card sits: "" is the usual place
 }
 
-// Broken is a fault that was made and not yet mended.
+// Broken is a fault that was made and not yet healed.
 type Broken struct {
 	Fault string `json:"fault"`
 	Node  string `json:"node"`

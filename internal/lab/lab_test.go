@@ -179,7 +179,7 @@ func tryFault(t *testing.T, f lab.Fault, node string) {
 		t.Errorf("broken: %v, want %s to %s for %s and nothing else", all, f.Check, f.Says, node)
 	}
 	if len(after) > 0 {
-		t.Errorf("mended: %v, want nothing", after)
+		t.Errorf("healed: %v, want nothing", after)
 	}
 }
 
@@ -220,8 +220,9 @@ func TestRealKilledBuild(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	l := at(t, dir)
-	killed(t, l, "building", func(procs []own.Proc) bool {
-		return slices.ContainsFunc(procs, func(p own.Proc) bool { return strings.Contains(strings.Join(p.Args, " "), "dpkg") })
+	killed(t, l, "building", func(procs []own.Proc) bool { // while packages are installed, with /proc and /sys mounted in the new root
+		mounts, _ := os.ReadFile("/proc/self/mounts")
+		return strings.Contains(string(mounts), dir) && slices.ContainsFunc(procs, func(p own.Proc) bool { return filepath.Base(p.Args[0]) == "dpkg" })
 	})
 	left, _ := filepath.Glob(filepath.Join(dir, "image", "*.new"))
 	mounts, _ := os.ReadFile("/proc/self/mounts")
@@ -318,14 +319,10 @@ func TestRealTwenty(t *testing.T) {
 	healthy(t, "four machines")
 }
 
-// TestRealVariants looks at machines with other networks: healthy, broken, mended, and
-// healthy after the power was gone.
+// TestRealVariants looks at machines with other networks: healthy, and healthy again
+// after the power was gone.
 func TestRealVariants(t *testing.T) {
 	place(t, true)
-	mtu, err := lab.FaultNamed("mtu")
-	if err != nil {
-		t.Fatal(err)
-	}
 	off, err := lab.FaultNamed("off")
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +331,6 @@ func TestRealVariants(t *testing.T) {
 		t.Run(args[1], func(t *testing.T) {
 			s := up(t, args...)
 			healthy(t, s.Net)
-			tryFault(t, mtu, s.Nodes[1].Name)
 			tryFault(t, off, s.Nodes[1].Name)
 			weft(t, "lab", "down")
 		})

@@ -22,7 +22,7 @@ printf '%s\n' "$version" > version
 # The modules such a machine can use. Compressed ones are slow to load under emulation.
 from=k/lib/modules/$version to=$root/lib/modules/$version
 mkdir -p "$to"
-for d in arch crypto lib net fs/ext4 fs/jbd2 fs/mbcache.ko* fs/overlayfs fs/autofs fs/configfs fs/fuse \
+for d in arch crypto lib net fs/ext4 fs/jbd2 fs/mbcache.ko* fs/binfmt_misc.ko* fs/overlayfs fs/autofs fs/configfs fs/fuse \
 	drivers/infiniband drivers/virtio drivers/block/virtio_blk.ko* drivers/char/hw_random drivers/char/virtio_console.ko* \
 	drivers/firmware/qemu_fw_cfg.ko* drivers/net/virtio_net.ko* drivers/net/net_failover.ko* drivers/net/dummy.ko* \
 	drivers/net/veth.ko* drivers/net/ifb.ko* drivers/net/bonding drivers/net/ethernet/mellanox drivers/net/ethernet/intel drivers/ptp \
