@@ -25,9 +25,16 @@ var needs = []need{
 	{"make", "make", "builds siw"},
 }
 
+// needUser is what building an image needs besides where one is not root.
+var needUser = need{"newuidmap", "uidmap", "gives the image's files their owners"}
+
 // Missing returns what has to be installed before the lab can be used.
 func Missing() (pkgs []string) {
-	for _, n := range needs {
+	all := needs
+	if os.Geteuid() != 0 {
+		all = append(all[:len(all):len(all)], needUser)
+	}
+	for _, n := range all {
 		if !installed(n.program) && !slices.Contains(pkgs, n.pkg) {
 			pkgs = append(pkgs, n.pkg)
 		}

@@ -4,6 +4,7 @@
 set -eu
 root=$1
 inside() { chroot "$root" "$@"; }
+trap 'rm -rf "$root.copy" "$root.raw" "$root.weft"' EXIT
 put() { mkdir -p "$(dirname "$root$1")"; cat > "$root$1"; chmod "${2:-644}" "$root$1"; }
 
 # The kernel: its package is unpacked, not installed, so that no initramfs is built
@@ -145,12 +146,17 @@ inside systemctl -q mask getty@tty1.service serial-getty@ttyS0.service systemd-p
 rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*
 
 # The disk: an ext4 file system straight from a folder, no loop device. The folder is
-# a copy, because mmdebstrap has mounted /proc and more over this one.
+# a copy without what mmdebstrap has mounted in this one.
 cd /
 mv "$root/weft" "$root.weft"
-cp -ax "$root" "$root.copy"
+mkdir "$root.copy"
+for d in "$root"/*; do
+	case ${d##*/} in
+	dev | proc | run | sys) mkdir "$root.copy/${d##*/}" ;;
+	*) cp -ax "$d" "$root.copy/" ;;
+	esac
+done
 truncate -s 2G "$root.raw"
 mkfs.ext4 -q -F -d "$root.copy" -L root -E lazy_itable_init=0,lazy_journal_init=0 -J size=16 -m 0 "$root.raw"
 qemu-img convert -O qcow2 "$root.raw" "$root.weft/disk"
-rm -rf "$root.copy" "$root.raw"
 mv "$root.weft" "$root/weft"
