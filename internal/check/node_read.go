@@ -47,7 +47,7 @@ func judgeRead(c *Case, n *fact.Node) Finding {
 		f.Status, f.Got = Unknown, "not read: "+fewWords(parts)
 		f.Why = "the checks that need it cannot answer"
 		f.Fix = []string{"weft check -n " + n.Name + "   # look again"}
-		if slices.ContainsFunc(n.Gaps, func(g fact.Gap) bool { return g.Path == cutOff }) {
+		if brokeOff(n) {
 			f.Fix = append([]string{"ssh " + n.Name + " uptime   # was it booted just now?"}, f.Fix...)
 		}
 	case len(barred) > 0:

@@ -35,6 +35,11 @@ func readGaps(n *fact.Node) (barred []string, broken map[string][]string) {
 // cutOff is the gap that collect leaves where a node's answers broke off.
 const cutOff = "$ sh"
 
+// brokeOff reports whether a node's answers broke off.
+func brokeOff(n *fact.Node) bool {
+	return slices.ContainsFunc(n.Gaps, func(g fact.Gap) bool { return g.Path == cutOff })
+}
+
 // What a reader says when a thing is not there or not offered, which is a fact and
 // not a gap: the texts of ENOENT, ENODEV, EOPNOTSUPP, EINVAL (a netdev that is down
 // has no speed), ENODATA and ENETUNREACH (there is no route), and the shell's for a missing command.

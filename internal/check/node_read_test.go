@@ -50,3 +50,36 @@ func TestNodeRead(t *testing.T) {
 		{name: "no nodes", do: func(c *Case) { c.Nodes = nil }, want: "cluster skip: there are no nodes"},
 	})
 }
+
+// A node that went away while it answered: what it had not told is one finding, and
+// what it had told is still judged.
+func TestBrokenOffAnswersAreOneFinding(t *testing.T) {
+	c := good()
+	told := c.Nodes[1]
+	cut := fact.Gap{Path: cutOff, Why: "cut short"}
+	c.Nodes[1] = &fact.Node{Name: told.Name, Ports: told.Ports, Netdevs: told.Netdevs, Gaps: []fact.Gap{cut}}
+	unknown := func() (ids []string) {
+		for _, f := range Run(All, c) {
+			if f.Status == Unknown {
+				ids = append(ids, f.Check)
+			}
+		}
+		return ids
+	}
+	if got := unknown(); len(got) != 1 || got[0] != "node.read" {
+		t.Errorf("unknown: %v, want node.read alone", got)
+	}
+	c.Nodes[1].Gaps = []fact.Gap{{Path: "/proc/modules", Why: "permission denied"}}
+	if got := unknown(); len(got) < 3 {
+		t.Errorf("unknown: %v, want every check that lacks something", got)
+	}
+	c.Nodes[1].Gaps = []fact.Gap{cut}
+	c.Nodes[1].Netdevs[1].MTU, c.Nodes[1].Ports[0].ActiveMTU = fact.Some(1500), fact.Some(1024)
+	failed := false
+	for _, f := range Run(All, c) {
+		failed = failed || f.Check == "roce.mtu" && f.Status == Fail
+	}
+	if !failed {
+		t.Error("the MTU that the node told is not judged")
+	}
+}

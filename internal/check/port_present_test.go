@@ -44,7 +44,7 @@ func TestPortPresent(t *testing.T) {
 		{name: "cut off before it told", do: func(c *Case) {
 			c.Want.Nodes = []spec.Node{{Name: "n2", Data: []spec.DataPort{{Port: "mlx5_0/1"}}}}
 			c.Nodes[1] = &fact.Node{Name: "n2", Gaps: []fact.Gap{{Path: "$ sh", Why: "cut short"}}}
-		}, want: "n2 unknown: the node was cut off, perhaps before it told of its RDMA devices", not: "no such RDMA port"},
+		}, want: "n2 skip: the node's answers broke off: see node.read", not: "no such RDMA port"},
 		{name: "a software port is gone", do: func(c *Case) {
 			c.Want.Nodes = []spec.Node{{Name: "n2", Data: []spec.DataPort{{Port: "rxe0/1", Netdev: "eth2"}}}}
 		}, want: "n2 rxe0/1 fail: no such RDMA port, want rxe0/1: weft.yaml counts on this port, and the node has mlx5_0/1, mlx5_1/1",

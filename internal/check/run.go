@@ -16,7 +16,7 @@ import (
 func Run(checks []Check, c *Case) []Finding {
 	c.prepare()
 	results := judgeAll(checks, c)
-	silence(checks, results)
+	silence(checks, c, results)
 	return merge(results)
 }
 
@@ -145,8 +145,15 @@ func each(n int, f func(i int)) {
 
 // silence turns findings into skips where a check they come after failed for the
 // same subject or for one that contains it: a downed port silences its own
-// echoes and no other port's.
-func silence(checks []Check, results [][]run) {
+// echoes and no other port's. What is unknown of a node whose answers broke off is an
+// echo of that, too: node.read says it once.
+func silence(checks []Check, c *Case, results [][]run) {
+	broke := map[string]bool{}
+	for _, n := range c.Nodes {
+		if brokeOff(n) {
+			broke[n.Name] = true
+		}
+	}
 	type at struct {
 		check   string
 		subject Subject
@@ -161,6 +168,12 @@ func silence(checks []Check, results [][]run) {
 			for j := range r.findings {
 				f := &r.findings[j]
 				if f.Status == Pass || f.Status == Skip {
+					continue
+				}
+				if f.Status == Unknown && broke[f.Subject.Node] && ck.ID != nodeRead.ID {
+					r.count[Unknown]--
+					r.count[Skip]++
+					*f = Finding{Check: f.Check, Subject: f.Subject, Status: Skip, Why: "the node's answers broke off: see node.read"}
 					continue
 				}
 				for _, id := range ck.After {
