@@ -45,7 +45,7 @@ func (c *Cluster) writePeer(m *Machine, w writer, addr string, size int) {
 	w.cmd("ping -n -c 1 -W 1 "+addr, ping(addr, 56, 1, reached))
 	if size > 0 {
 		fits := reached && near.MTU >= size+28 && far.MTU >= size+28 // IPv4 and ICMP headers: RFC 791, RFC 792
-		w.cmd(fmt.Sprintf("ping -n -c 2 -W 1 -M do -s %d %s", size, addr), ping(addr, size, 2, fits))
+		w.cmd(fmt.Sprintf("ping -n -c 2 -i 0.2 -W 1 -M do -s %d %s", size, addr), ping(addr, size, 2, fits))
 	}
 }
 
