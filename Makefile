@@ -21,7 +21,7 @@ test: setup ## every test that this machine can run, and a short part of the lab
 	$(GO) test ./...
 	WEFT_LAB_TEST=short $(GO) test -v -count=1 -timeout 15m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
 
-lab-test: setup ## every fault of the lab, on real machines: about 20 minutes
+lab-test: setup ## every fault of the lab, on real machines: 22 minutes
 	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 40m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
 
 setup: ## what the tests need besides Go: OpenSSH, qemu, opensm and ibsim
