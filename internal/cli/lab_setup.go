@@ -15,10 +15,19 @@ import (
 
 func (a *app) labSetup() *cobra.Command {
 	var yes, withIB bool
+	var needs strings.Builder
+	for _, n := range lab.Needs {
+		fmt.Fprintf(&needs, "  %-20s %s\n", n.Program, n.Why)
+	}
 	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "Install what the lab needs, after showing it",
-		Args:  cobra.NoArgs,
+		Long: `Shows what it will install with apt, asks, and installs it. The machines' own
+packages and their kernel are fetched by the first weft lab up, into the lab's folder.
+
+The lab runs:
+` + needs.String(),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pkgs, next := lab.Missing(), "weft lab up"
 			if withIB {
@@ -28,6 +37,10 @@ func (a *app) labSetup() *cobra.Command {
 				fmt.Fprintf(a.err, "weft: everything is installed\n      next:\n          %s\n", next)
 				return nil
 			}
+			if _, err := osexec.LookPath("apt-get"); err != nil {
+				return fail("", "the lab needs %s, and this machine has no apt-get to install them with", strings.Join(pkgs, ", "))
+			}
+			a.undone = "apt may have installed a part; weft lab setup goes on with the rest"
 			sudo := ""
 			if os.Geteuid() != 0 {
 				sudo = "sudo "
@@ -49,7 +62,7 @@ func (a *app) labSetup() *cobra.Command {
 				run.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 				run.Stdin, run.Stdout, run.Stderr = a.in, a.err, a.err
 				if err := run.Run(); err != nil {
-					return fail("", "%s: %v", c, err)
+					return fail("weft lab setup", "%s: %v", c, err)
 				}
 			}
 			fmt.Fprintf(a.err, "weft: installed\n      next:\n          %s\n", next)

@@ -37,6 +37,8 @@ var nets = map[string]string{"networkd": "", "netplan": ",netplan.io", "networkm
 // mirror needs more.
 const imageDeadline = 20 * time.Minute
 
+var errImageLate = fmt.Errorf("not built within %v", imageDeadline)
+
 // keys makes the lab's ssh keys once: key for the person, host for the machines.
 func (l Lab) keys(ctx context.Context) error {
 	for _, name := range []string{"key", "host"} {
@@ -128,7 +130,7 @@ func (l Lab) imageHook(net string) (string, error) {
 
 // mmdebstrap installs the packages into a new root and takes the results out of it.
 func (l Lab) mmdebstrap(ctx context.Context, dir, suite, net, script string) error {
-	ctx, cancel := context.WithTimeout(ctx, imageDeadline)
+	ctx, cancel := context.WithTimeoutCause(ctx, imageDeadline, errImageLate)
 	defer cancel()
 	hook := filepath.Join(dir, "hook")
 	if err := os.WriteFile(hook, []byte(script), 0o600); err != nil {

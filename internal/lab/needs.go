@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// need is a program that the lab runs and the Debian package that has it.
-type need struct{ program, pkg, why string }
+// Need is a program that the lab runs, the Debian package that has it, and why.
+type Need struct{ Program, Package, Why string }
 
-var needs = []need{
+// Needs lists what the lab runs.
+var Needs = []Need{
 	{"qemu-system-x86_64", "qemu-system-x86", "runs the machines"},
 	{"qemu-img", "qemu-utils", "gives each machine its own disk"},
 	{"mmdebstrap", "mmdebstrap", "builds the machines' image from Debian packages"},
@@ -26,17 +27,17 @@ var needs = []need{
 }
 
 // needUser is what building an image needs besides where one is not root.
-var needUser = need{"newuidmap", "uidmap", "gives the image's files their owners"}
+var needUser = Need{"newuidmap", "uidmap", "gives the image's files their owners"}
 
 // Missing returns what has to be installed before the lab can be used.
 func Missing() (pkgs []string) {
-	all := needs
+	all := Needs
 	if os.Geteuid() != 0 {
 		all = append(all[:len(all):len(all)], needUser)
 	}
 	for _, n := range all {
-		if !installed(n.program) && !slices.Contains(pkgs, n.pkg) {
-			pkgs = append(pkgs, n.pkg)
+		if !installed(n.Program) && !slices.Contains(pkgs, n.Package) {
+			pkgs = append(pkgs, n.Package)
 		}
 	}
 	return pkgs

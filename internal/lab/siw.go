@@ -49,7 +49,7 @@ func (l Lab) makeSIW(ctx context.Context, net string) (string, error) {
 		return ko, nil
 	}
 	defer l.show("building siw for the kernel %s from Debian's source (once)", kernel)()
-	ctx, cancel := context.WithTimeout(ctx, imageDeadline)
+	ctx, cancel := context.WithTimeoutCause(ctx, imageDeadline, errImageLate)
 	defer cancel()
 	return ko, l.whole(name, func(dir string) error {
 		return foreground(ctx, append(own.Env(l.Dir), "KERNEL="+kernel, "DIR="+dir), filepath.Join(dir, "log"), []string{"sh", "-c", siwScript})

@@ -1,6 +1,6 @@
 # Runs inside mmdebstrap when the packages are in place: $1 is the new root. It
 # makes a machine of it and leaves vmlinuz, initrd and disk in $1/weft for weft to
-# take out. weft puts assignments of NET, SSH_KEY, HOST_KEY and HOST_PUB before it.
+# take out. weft puts assignments before it: NET, IDENTIFY, SSH_KEY, HOST_KEY, HOST_PUB.
 set -eu
 root=$1
 inside() { chroot "$root" "$@"; }

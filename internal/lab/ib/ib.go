@@ -125,11 +125,8 @@ func Down(folder string) (kept string, err error) {
 
 func down(folder string) (kept string, err error) {
 	l, none := open(folder)
-	for range 2 { // one that was about to become another program had no mark at that moment
-		if err := own.End(folder, endGrace); err != nil {
-			return "", err
-		}
-		time.Sleep(30 * time.Millisecond)
+	if err := own.End(folder, endGrace); err != nil {
+		return "", err
 	}
 	if errors.Is(none, ErrDown) { // an up that was killed at once, or a folder of somebody else
 		os.Remove(filepath.Join(folder, stateFile+".new"))
