@@ -36,8 +36,12 @@ var layers = []layer{
 	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo"}},
 	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec"}},
+	{"internal/diff", true, nil},
+	{"internal/edit", true, nil},
+	{"internal/edit/*", true, []string{"edit"}}, // one foreign format each, written
+	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
 	{"internal/history", true, []string{"fact"}},
-	{"internal/report", true, []string{"check", "fact", "topo", "nodeset", "unit"}},
+	{"internal/report", true, []string{"check", "plan", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
@@ -45,12 +49,14 @@ var layers = []layer{
 	{"internal/store", false, nil},
 	{"internal/term", false, nil},
 	{"internal/collect", false, []string{"exec", "dump", "format"}},
+	{"internal/journal", false, []string{"plan", "diff"}},
+	{"internal/apply", false, []string{"spec", "dump", "fact", "format", "check", "plan", "exec", "collect", "journal"}},
 	{"internal/lab/own", false, nil},
 	{"internal/lab/ib", false, []string{"lab/own"}},
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "history", "report", "demo", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "plan", "history", "report", "demo", "journal", "apply", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 

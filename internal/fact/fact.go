@@ -268,6 +268,10 @@ type Netdev struct {
 	Qdiscs     []Qdisc `json:"qdiscs,omitempty"` // tc qdisc: what packets wait in before they are sent, equal ones once
 	QdiscsRead bool    `json:"qdiscs_read"`      // tc told all of them; else there is at most the root's kind, from ip addr
 
+	Manager string `json:"manager,omitempty"` // who configures it: "netplan", "NetworkManager", "networkd"; "" nobody, or not read
+	Config  string `json:"config,omitempty"`  // the file that configures it, below /etc or /run
+	Profile string `json:"profile,omitempty"` // NetworkManager: the UUID of its connection
+
 	prefixes []netip.Prefix // of Addrs, made by Index
 }
 
@@ -408,6 +412,8 @@ type Settings struct {
 	GTTSize       Val[int64]         `json:"gtt_size"`  // amdgpu.gttsize, MiB; -1 is automatic
 	Kmsg          []KmsgEvent        `json:"kmsg,omitempty"`
 	KmsgRead      bool               `json:"kmsg_read"`
+	Files         map[string]string  `json:"files,omitempty"` // configuration files that weft may edit: path → text
+	FilesRead     bool               `json:"files_read"`      // what is in none of Files and Gaps is not there
 }
 
 // Loaded reports whether a kernel module is loaded, in the kernel's spelling: "_", not "-".

@@ -1,0 +1,3 @@
+package plan
+
+var netTries = []try{}
