@@ -8,6 +8,7 @@ package fact
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"weft/internal/unit"
@@ -268,9 +269,9 @@ type Netdev struct {
 	Qdiscs     []Qdisc `json:"qdiscs,omitempty"` // tc qdisc: what packets wait in before they are sent, equal ones once
 	QdiscsRead bool    `json:"qdiscs_read"`      // tc told all of them; else there is at most the root's kind, from ip addr
 
-	Manager string `json:"manager,omitempty"` // who configures it: "netplan", "NetworkManager", "networkd"; "" nobody, or not read
-	Config  string `json:"config,omitempty"`  // the file that configures it, below /etc or /run
-	Profile string `json:"profile,omitempty"` // NetworkManager: the UUID of its connection
+	Manager string `json:"manager,omitempty"` // who configures it: "netplan", "NetworkManager", "networkd", "ifupdown"; "" nobody, or not read
+	Config  string `json:"config,omitempty"`  // the file that configures it; "" when it is not one file, or none that was read
+	Profile string `json:"profile,omitempty"` // NetworkManager: the UUID of its connection; netplan: the name of its definition
 
 	prefixes []netip.Prefix // of Addrs, made by Index
 }
@@ -412,9 +413,17 @@ type Settings struct {
 	GTTSize       Val[int64]         `json:"gtt_size"`  // amdgpu.gttsize, MiB; -1 is automatic
 	Kmsg          []KmsgEvent        `json:"kmsg,omitempty"`
 	KmsgRead      bool               `json:"kmsg_read"`
-	Files         map[string]string  `json:"files,omitempty"` // configuration files that weft may edit: path → text
-	FilesRead     bool               `json:"files_read"`      // what is in none of Files and Gaps is not there
+	Files         map[string]string  `json:"files,omitempty"`        // configuration files that weft may edit: path → text
+	FilesRead     bool               `json:"files_read"`             // what is in none of Files and Gaps is not there
+	FilesBarred   map[string]string  `json:"files_barred,omitempty"` // of Files: path → why weft does not edit it: "a symbolic link to ../sysctl.conf"
+	NetManager    string             `json:"net_manager,omitempty"`  // who should configure an interface that nobody does yet: as Netdev.Manager
+	BootTool      string             `json:"boot_tool,omitempty"`    // what changes kernel parameters: "update-grub", "grub2-mkconfig", "grub-mkconfig", "grubby", "kernelstub", "systemd-boot"; "" unknown
+	Tools         []string           `json:"tools,omitempty"`        // commands that are there, of those that weft plan chooses from, sorted
+	ToolsRead     bool               `json:"tools_read"`
 }
+
+// Has reports whether a command is there, as far as it was asked for: see ToolsRead.
+func (s *Settings) Has(tool string) bool { return slices.Contains(s.Tools, tool) }
 
 // Loaded reports whether a kernel module is loaded, in the kernel's spelling: "_", not "-".
 func (s *Settings) Loaded(module string) bool {
