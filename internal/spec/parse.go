@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"weft/internal/nodeset"
 )
@@ -103,16 +104,24 @@ type validator struct {
 
 // at is the place of a YAML path like $.nodes[2].name.
 func (v *validator) at(path string) (line, column int, ok bool) {
+	t := v.token(path)
+	if t == nil {
+		return 1, 1, false
+	}
+	return t.Position.Line, t.Position.Column, true
+}
+
+// token is what stands at a YAML path; nil when nothing does.
+func (v *validator) token(path string) *token.Token {
 	p, err := yaml.PathString(path)
 	if err != nil || v.file == nil {
-		return 1, 1, false
+		return nil
 	}
 	node, err := p.FilterFile(v.file)
-	if err != nil || node == nil || node.GetToken() == nil {
-		return 1, 1, false
+	if err != nil || node == nil {
+		return nil
 	}
-	pos := node.GetToken().Position
-	return pos.Line, pos.Column, true
+	return node.GetToken()
 }
 
 // wrong notes a problem at a YAML path like $.nodes[2].name.
@@ -148,6 +157,7 @@ func (v *validator) spec(s *Spec) {
 		v.wrong("$.data.dscp", "%d is not a DSCP: want 0 to 63", d)
 	}
 	v.nodes(s)
+	v.sysctl(s)
 	for i, c := range s.Cables {
 		for _, e := range []struct{ key, value string }{{"a", c.A}, {"b", c.B}} {
 			name, port, ok := strings.Cut(e.value, ":")

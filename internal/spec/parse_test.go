@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,10 @@ workload:
   model: Qwen/Qwen3-32B
   quant: awq
   features: [nvlink]
+sysctl:
+  vm.swappiness: 10
+  net.ipv4.tcp_rmem: 4096  131072 6291456
+  net/ipv4/conf/eth0.100/rp_filter: "2"
 `
 
 func TestParse(t *testing.T) {
@@ -51,6 +56,9 @@ func TestParse(t *testing.T) {
 	}
 	if s.Data.MTU != 9000 || s.Workload.Features[0] != "nvlink" {
 		t.Errorf("got %+v", s)
+	}
+	if len(s.Sysctl) != 3 || s.Sysctl["vm.swappiness"] != "10" || SysctlValue(s.Sysctl["net.ipv4.tcp_rmem"]) != "4096 131072 6291456" {
+		t.Errorf("sysctl %q", s.Sysctl)
 	}
 	last := time.Date(2027, 1, 1, 23, 0, 0, 0, time.UTC)
 	if a := s.Accept[0]; a.Over(last) || !a.Over(last.Add(2*time.Hour)) {
@@ -91,6 +99,14 @@ func TestParseSaysWhatAndWhere(t *testing.T) {
 		"bad cable":      {"nodes:\n  - name: a\ncables:\n  - a: a:m/1\n    b: z:m/1\n", `5:8: "z:m/1" is not NODE:PORT`},
 		"no reason":      {"accept:\n  - check: node.iommu\n", "an accepted finding needs"},
 		"bad date":       {"accept:\n  - check: x\n    reason: y\n    until: someday\n", "4:12: "},
+		"setting path":   {"sysctl:\n  ../../etc/passwd: x\n", `2:19: "../../etc/passwd" is not a kernel setting`},
+		"setting dots":   {"sysctl:\n  net..x: 1\n", `"net..x" is not a kernel setting`},
+		"setting spaces": {"sysctl:\n  'vm.x y': 1\n", `"vm.x y" is not a kernel setting`},
+		"setting twice":  {"sysctl:\n  vm.swappiness: 1\n  vm/swappiness: 2\n", `"vm.swappiness" and "vm/swappiness" are one setting`},
+		"setting empty":  {"sysctl:\n  vm.swappiness:\n", "vm.swappiness is empty"},
+		"setting lines":  {"sysctl:\n  vm.swappiness: \"1\\n2\"\n", `2:18: "1\n2" is not a value of one line`},
+		"setting tabs":   {"sysctl:\n  net.ipv4.tcp_rmem: 4096\t131072\n", "2:22: a tab in the value"},
+		"setting list":   {"sysctl: [a]\n", "1:9: "},
 		"binary":         {"\x00\xff\x01", "1:"},
 		"deep":           {"name: " + strings.Repeat("[", 5000), "1:"},
 	} {
@@ -116,5 +132,23 @@ func FuzzParse(f *testing.F) {
 			}
 			seen[n.Name] = true
 		}
+		for key, value := range s.Sysctl {
+			if file := SysctlFile(key); path.Clean(file) != file || !strings.HasPrefix(file, "/proc/sys/") || strings.ContainsAny(value, "\n\x00") {
+				t.Fatalf("setting %q = %q got through", key, value)
+			}
+		}
 	})
+}
+
+func TestSysctlFile(t *testing.T) {
+	for key, want := range map[string]string{
+		"vm.swappiness":                    "/proc/sys/vm/swappiness",
+		"vm/swappiness":                    "/proc/sys/vm/swappiness",
+		"net.ipv4.conf.eth0/100.rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
+		"net/ipv4/conf/eth0.100/rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
+	} {
+		if got := SysctlFile(key); got != want {
+			t.Errorf("SysctlFile(%s) = %s, want %s", key, got, want)
+		}
+	}
 }

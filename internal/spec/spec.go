@@ -15,6 +15,8 @@ type Spec struct {
 	Workload  Workload `yaml:"workload"`   // what will run on it
 	Cables    []Cable  `yaml:"cables"`     // which port is wired to which, where the owner says so
 	Accept    []Accept `yaml:"accept"`     // findings the owner lives with
+
+	Sysctl map[string]string `yaml:"sysctl"` // kernel settings, by sysctl's names: "vm.swappiness" → "10"
 }
 
 // Node is one machine.
