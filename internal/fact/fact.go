@@ -155,6 +155,7 @@ type PCI struct {
 	ASPM     Val[string]    `json:"aspm"`             // "off", "L0s", "L1", "L0s L1"
 	MaxRead  Val[int]       `json:"max_read"`         // MaxReadReq, bytes
 	ACSRedir Val[bool]      `json:"acs_redir"`        // request or completion redirect is on (bridges)
+	ACSCtl   Val[int]       `json:"acs_ctl"`          // the two bits of that in ACS Control: 4 request, 8 completion
 	IOMMU    string         `json:"iommu,omitempty"`  // group
 	AER      map[string]int `json:"aer,omitempty"`    // "correctable", "nonfatal", "fatal": totals
 	VPDPart  string         `json:"vpd_part,omitempty"`
@@ -234,6 +235,10 @@ type QoS struct {
 	PauseRx   Val[bool]      `json:"pause_rx"`         // global pause
 	PauseTx   Val[bool]      `json:"pause_tx"`
 	PausePrio map[int]uint64 `json:"pause_prio,omitempty"` // rx_prioN_pause: pause frames received per priority
+	PrioTC    []int          `json:"prio_tc,omitempty"`    // traffic class per priority 0–7; nil unknown
+	TSA       []string       `json:"tsa,omitempty"`        // per traffic class 0–7: "strict", "ets", "vendor", "cbs"; nil unknown
+	TCBW      []int          `json:"tc_bw,omitempty"`      // per traffic class 0–7: percent of the bandwidth with ets; nil unknown
+	FWAgent   Val[bool]      `json:"fw_agent"`             // ice: its firmware negotiates all this by itself (fw-lldp-agent)
 }
 
 // Module is the cable or transceiver in a port.
@@ -256,12 +261,14 @@ type Netdev struct {
 	Type     string         `json:"type"`           // "ether", "infiniband"
 	Kind     string         `json:"kind,omitempty"` // "bond", "vlan", "bridge", "ipoib", "macvlan"; "" plain
 	Master   string         `json:"master,omitempty"`
-	Oper     string         `json:"oper"` // "up", "down", "unknown"
+	Oper     string         `json:"oper"`          // "up", "down", "unknown"
+	Off      bool           `json:"off,omitempty"` // switched off: ip link set up would switch it on
 	Carrier  Val[bool]      `json:"carrier"`
 	MTU      Val[int]       `json:"mtu"`
 	Speed    Val[unit.Rate] `json:"speed"`
 	MaxSpeed Val[unit.Rate] `json:"max_speed"`       // highest supported link mode
 	Addrs    []string       `json:"addrs,omitempty"` // "192.168.200.1/24", IPv4 and IPv6
+	Again    []string       `json:"again,omitempty"` // for each of Addrs what ip addr add is told to make it again: "192.168.200.1/24 brd 192.168.200.255 scope global"; "" when that is not sure
 	Mode     string         `json:"mode,omitempty"`  // IPoIB: "datagram", "connected"
 	Zone     string         `json:"zone,omitempty"`  // firewalld zone
 	Flaps    Val[int]       `json:"flaps"`           // carrier_down_count
@@ -281,6 +288,8 @@ type Qdisc struct {
 	Kind string         `json:"kind"`           // "mq", "fq_codel", "netem"
 	Rate Val[unit.Rate] `json:"rate"`           // the most that it lets through, where it says so: netem, tbf, cake
 	Does []string       `json:"does,omitempty"` // what else netem does, in tc's words: "delay 5ms", "loss 1%"
+
+	Again string `json:"again,omitempty"` // what tc qdisc replace is told to make it again; "" when that is not sure
 }
 
 // Prefixes returns the addresses with their prefix length, IPv4 first; what cannot
@@ -409,6 +418,8 @@ type Settings struct {
 	ROCm          string             `json:"rocm,omitempty"`
 	CDI           []string           `json:"cdi,omitempty"` // CDI specs found
 	CDIRead       bool               `json:"cdi_read"`
+	Sysctl        map[string]string  `json:"sysctl,omitempty"` // kernel settings that weft.yaml names, in its spelling; what the kernel has not is not there
+	SysctlRead    bool               `json:"sysctl_read"`
 	TTMPages      Val[int64]         `json:"ttm_pages"` // ttm.pages_limit
 	GTTSize       Val[int64]         `json:"gtt_size"`  // amdgpu.gttsize, MiB; -1 is automatic
 	Kmsg          []KmsgEvent        `json:"kmsg,omitempty"`
@@ -495,6 +506,7 @@ type Route struct {
 	Dev    string `json:"dev"`
 	Src    string `json:"src,omitempty"`
 	Metric int    `json:"metric"`
+	Again  string `json:"again,omitempty"` // what ip route add is told to make it again; "" when that is not sure
 }
 
 // Neighbour is one ARP or ND entry.

@@ -129,6 +129,7 @@ func readAddrs(d *dump.Node, n *fact.Node) {
 			fill(&dev.Type, l.Type)
 			fill(&dev.MAC, l.MAC)
 			fill(&dev.Oper, strings.ToLower(l.State))
+			dev.Off = dev.Off || len(l.Flags) > 0 && !l.Has("UP")
 			fill(&dev.Mode, l.IPoIBMode)
 			fill(&dev.Master, l.Master)
 			if l.Qdisc != "" && len(dev.Qdiscs) == 0 {
@@ -146,6 +147,7 @@ func readAddrs(d *dump.Node, n *fact.Node) {
 					bits = *a.PrefixLen
 				}
 				dev.Addrs = append(dev.Addrs, a.IP.String()+"/"+strconv.Itoa(bits))
+				dev.Again = append(dev.Again, a.Again)
 			}
 		}
 	}
@@ -207,7 +209,7 @@ func readRoutes(d *dump.Node, n *fact.Node) {
 		n.Settings.RoutesRead = true
 		routes, _ := iproute.ParseRoutes([]byte(text))
 		for _, r := range routes {
-			out := fact.Route{Dev: r.Dev, Dst: "default"}
+			out := fact.Route{Dev: r.Dev, Dst: "default", Again: r.Again}
 			if !r.Default {
 				out.Dst = r.Dst.String()
 			}

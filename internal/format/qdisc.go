@@ -35,7 +35,7 @@ func readQdiscs(d *dump.Node, n *fact.Node) {
 		if dev == nil {
 			continue
 		}
-		v := fact.Qdisc{Kind: q.Kind, Does: netemWords(q.Netem)}
+		v := fact.Qdisc{Kind: q.Kind, Does: netemWords(q.Netem), Again: q.Again}
 		if q.Rate != nil && *q.Rate <= math.MaxInt64/8 {
 			v.Rate = fact.Some(unit.Rate(*q.Rate * 8))
 		}

@@ -46,6 +46,7 @@ type Addr struct {
 	Peer      netip.Addr // invalid when there is none
 	Scope     string     // global, link, host
 	Dynamic   bool
+	Again     string // what `ip address add … dev NETDEV` is told to make it again; "" when that is not sure
 }
 
 // ParseLinks reads `ip addr` and `ip link`, with or without -d and -j.
@@ -78,13 +79,15 @@ type jsonLink struct {
 		// The meaning and even the type of these depend on the kind.
 		Data map[string]json.RawMessage `json:"info_data"`
 	} `json:"linkinfo"`
-	AddrInfo []struct {
-		Local     string `json:"local"`
-		Address   string `json:"address"`
-		PrefixLen *int   `json:"prefixlen"`
-		Scope     string `json:"scope"`
-		Dynamic   bool   `json:"dynamic"`
-	} `json:"addr_info"`
+	AddrInfo []told[jsonAddr] `json:"addr_info"`
+}
+
+type jsonAddr struct {
+	Local     string `json:"local"`
+	Address   string `json:"address"`
+	PrefixLen *int   `json:"prefixlen"`
+	Scope     string `json:"scope"`
+	Dynamic   bool   `json:"dynamic"`
 }
 
 func linksJSON(b []byte) ([]Link, error) {
@@ -113,7 +116,8 @@ func linksJSON(b []byte) ([]Link, error) {
 		case "ipoib":
 			l.IPoIBMode = mode
 		}
-		for _, a := range j.AddrInfo {
+		for _, info := range j.AddrInfo {
+			a := info.v
 			if a.Local == "" {
 				continue
 			}
@@ -122,7 +126,7 @@ func linksJSON(b []byte) ([]Link, error) {
 				errs = append(errs, fmt.Errorf("%s: address: %w", l.Name, err))
 				continue
 			}
-			addr := Addr{IP: ip, PrefixLen: within(a.PrefixLen, ip), Scope: a.Scope, Dynamic: a.Dynamic}
+			addr := Addr{IP: ip, PrefixLen: within(a.PrefixLen, ip), Scope: a.Scope, Dynamic: a.Dynamic, Again: addrAgain(info.raw)}
 			if a.Address != "" {
 				addr.Peer, _ = netip.ParseAddr(a.Address) // a peer that is no address is no peer
 			}

@@ -13,6 +13,7 @@ type Qdisc struct {
 	Root   bool
 	Rate   *uint64 // of netem, tbf and cake: bytes per second; nil when not told or not limited
 	Netem  *Netem  // nil for other kinds
+	Again  string  // what `tc qdisc replace dev NETDEV` is told to make it again; "" when that is not sure
 }
 
 // Netem is what the network emulator does to packets. Shares are from 0 to 1.
@@ -38,11 +39,12 @@ var spoken = regexp.MustCompile(`"options": ?\{[^{}"]*\}`)
 // ParseQdiscs reads `tc -j qdisc show`, which names the device in every element.
 func ParseQdiscs(b []byte) ([]Qdisc, error) {
 	var out []Qdisc
-	err := elements(spoken.ReplaceAll(b, []byte(`"options":{}`)), func(j jsonQdisc) {
+	err := elements(spoken.ReplaceAll(b, []byte(`"options":{}`)), func(x told[jsonQdisc]) {
+		j := x.v
 		if j.Kind == "" || j.Dev == "" {
 			return
 		}
-		q := Qdisc{Kind: j.Kind, Dev: j.Dev, Parent: j.Parent, Root: j.Root}
+		q := Qdisc{Kind: j.Kind, Dev: j.Dev, Parent: j.Parent, Root: j.Root, Again: qdiscAgain(x.raw)}
 		switch j.Kind {
 		case "netem":
 			q.netem(j.Options)

@@ -23,6 +23,7 @@ type Route struct {
 	Table   string
 	Flags   []string // onlink, linkdown, dead, …
 	Hops    []Hop    // of a multipath route
+	Again   string   // what `ip route add` is told to make it again; "" when that is not sure
 }
 
 // Hop is one way of a multipath route.
@@ -86,11 +87,12 @@ type jsonRoute struct {
 func routesJSON(b []byte) ([]Route, error) {
 	var routes []Route
 	var errs []error
-	err := elements(b, func(j jsonRoute) {
+	err := elements(b, func(x told[jsonRoute]) {
+		j := x.v
 		if j.Dst == "" {
 			return
 		}
-		r := Route{Dev: j.Dev, Metric: j.Metric, Proto: j.Protocol, Scope: j.Scope, Table: j.Table, Flags: j.Flags}
+		r := Route{Again: routeAgain(x.raw), Dev: j.Dev, Metric: j.Metric, Proto: j.Protocol, Scope: j.Scope, Table: j.Table, Flags: j.Flags}
 		if j.Type != "unicast" {
 			r.Type = j.Type
 		}
