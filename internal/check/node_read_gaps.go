@@ -43,7 +43,7 @@ func brokeOff(n *fact.Node) bool {
 // What a reader says when a thing is not there or not offered, which is a fact and
 // not a gap: the texts of ENOENT, ENODEV, EOPNOTSUPP, EINVAL (a netdev that is down
 // has no speed), ENODATA and ENETUNREACH (there is no route), and the shell's for a missing command.
-var readAbsent = []string{"no such", "not found", "not installed", "not supported", "invalid argument", "no data available", strings.ToLower(unreachable)}
+var readAbsent = []string{"holds a secret", "no such", "not found", "not installed", "not supported", "invalid argument", "no data available", strings.ToLower(unreachable)}
 
 // What EACCES and EPERM say, and tools that look at the user id.
 var readBarred = []string{"permission", "not permitted", "root", "superuser", "access denied"}

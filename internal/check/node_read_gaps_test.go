@@ -16,6 +16,9 @@ func TestEveryGapIsKnown(t *testing.T) {
 	}}
 	asked := 0
 	for _, r := range format.For(want, "n1") {
+		if r.Name == "config" {
+			continue // for weft plan alone: it says itself what it cannot edit
+		}
 		for _, f := range r.Files {
 			for _, name := range f.Names {
 				asked++

@@ -13,13 +13,15 @@ const cmdSeconds = 20
 
 // defs are the functions of the script. Both output streams are cut into frames by
 // lines that start with the nonce, which no file can know: standard output carries
-// contents, standard error the complaints.
+// contents, standard error the complaints. A file with a secret never leaves the node:
+// it gets a complaint like grep's.
 const defs = `PATH=$PATH:/usr/sbin:/sbin:/usr/local/bin:/opt/rocm/bin
 t='timeout %d'; command -v timeout >/dev/null 2>&1 || t=
 frame() { printf '\n%s %%s\n' "$1"; printf '\n%s %%s\n' "$1" >&2; }
 run() { k=$1; shift; frame "$ $k"; if command -v "$1" >/dev/null 2>&1; then $t "$@"; else echo "$1: not installed" >&2; false; fi; frame "= $?"; }
 run0() { if [ $r = yes ]; then run "$@"; else frame "$ $1"; echo 'needs root, and sudo -n was refused' >&2; frame '= 1'; fi; }
 each() { for f; do [ -e "$f" ] && printf '%%s\0' "$f"; done; }
+safe() { for f; do [ -f "$f" ] || continue; grep -aqiE -e %s "$f"; case $? in 0) printf 'grep: %%s: %%s\n' "$f" %s >&2;; 1) printf '%%s\0' "$f";; esac; done; }
 links() { for f; do [ -L "$f" ] && printf '%%s\0' "$f"; done; }
 `
 
@@ -36,7 +38,7 @@ frame clock; date +%s.%N
 // half a second on a slow one.
 func script(readers []format.Reader, nonce string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "defs=$(cat <<'%s'\n"+defs+"%s\n)\neval \"$defs\"\n", nonce, cmdSeconds, nonce, nonce, nonce)
+	fmt.Fprintf(&b, "defs=$(cat <<'%s'\n"+defs+"%s\n)\neval \"$defs\"\n", nonce, cmdSeconds, nonce, nonce, quote(format.SecretLines), quote(format.HoldsSecret), nonce)
 	b.WriteString(who)
 	// Links first: a device without the link to its driver would look as if it had none,
 	// should the connection break between the two.
@@ -94,7 +96,11 @@ func walk(b *strings.Builder, readers []format.Reader, use string, wanted func(f
 			if f.Where != "" {
 				fmt.Fprintf(b, "read -r c 2>/dev/null <\"$d\"/%s || continue; case $c in %s*) ;; *) continue;; esac; ", f.Where, strings.Join(f.Starts, "*|"))
 			}
-			fmt.Fprintf(b, "%s", use)
+			if f.Secret {
+				b.WriteString("safe")
+			} else {
+				b.WriteString(use)
+			}
 			for _, name := range f.Names {
 				fmt.Fprintf(b, " \"$d\"/%s", name)
 			}

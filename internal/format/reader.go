@@ -37,6 +37,7 @@ type File struct {
 	Root   bool     // needs root
 	Quiet  bool     // that it cannot be read is normal: no gap
 	Drop   string   // this content says nothing: leave it out
+	Secret bool     // one with a line like SecretLines is not read: its gap says so
 }
 
 // Cmd is a command.
@@ -50,6 +51,13 @@ type Cmd struct {
 
 // Covers reports whether a path belongs to the set.
 func (f File) Covers(p string) bool {
+	head := f.Dir
+	if i := strings.IndexAny(head, `*?[\`); i >= 0 {
+		head = head[:i]
+	}
+	if !strings.HasPrefix(p, head) {
+		return false // most paths are elsewhere, and a match costs more
+	}
 	for _, name := range f.Names {
 		if ok, _ := path.Match(f.Dir+"/"+name, p); ok {
 			return true
@@ -73,8 +81,9 @@ func (c Cmd) covers(key string) bool {
 }
 
 // Settle takes out of a node's answers what its readers say is not worth keeping:
-// content that says nothing, and gaps that are normal.
+// content that says nothing, and gaps that are normal; and what must not be kept.
 func Settle(readers []Reader, d *dump.Node) {
+	dropSecrets(readers, d)
 	maps.DeleteFunc(d.Gap, func(key, _ string) bool {
 		return slices.ContainsFunc(readers, func(r Reader) bool { return r.quiet(key) })
 	})

@@ -9,7 +9,7 @@ import (
 )
 
 // Readers lists every source of facts, in the order they build on each other.
-var Readers = []Reader{hostReader, pciReader, rdmaReader, netReader, qosReader, settingsReader, firewallReader, gpuReader, softwareReader, fabricReader}
+var Readers = []Reader{hostReader, pciReader, rdmaReader, netReader, qosReader, settingsReader, firewallReader, gpuReader, softwareReader, configReader, fabricReader}
 
 // DateKey holds the node's own time when it began to answer.
 const DateKey = "$ date +%s.%N"

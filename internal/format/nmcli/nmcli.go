@@ -51,9 +51,17 @@ func Parse(b []byte) ([]Connection, error) {
 	return out, errors.Join(errs...)
 }
 
-// terse splits at colons, of which nmcli escapes those inside a value.
+// terse reads one line of the four columns.
 func terse(s string) (Connection, bool) {
-	var fields []string
+	fields := split(s)
+	if len(fields) != 4 || !isUUID(fields[1]) {
+		return Connection{}, false
+	}
+	return Connection{fields[0], fields[1], fields[2], none(fields[3])}, true
+}
+
+// split parts a terse line at colons, of which nmcli escapes those inside a value.
+func split(s string) (fields []string) {
 	var field []byte
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -66,11 +74,33 @@ func terse(s string) (Connection, bool) {
 			field = append(field, s[i])
 		}
 	}
-	fields = append(fields, string(field))
-	if len(fields) != 4 || !isUUID(fields[1]) {
-		return Connection{}, false
+	return append(fields, string(field))
+}
+
+// Active is a connection in use and the file that it comes from.
+type Active struct {
+	UUID   string
+	Device string
+	File   string // "" when NetworkManager does not say
+	Type   string
+}
+
+// ParseActive reads `nmcli -t -f UUID,DEVICE,FILENAME,TYPE connection show --active`.
+func ParseActive(b []byte) ([]Active, error) {
+	var out []Active
+	var errs []error
+	for num, s := range printed.Lines(b) {
+		f := split(s)
+		switch {
+		case len(f) == 4 && isUUID(f[0]):
+			out = append(out, Active{f[0], none(f[1]), none(f[2]), f[3]})
+		case strings.HasPrefix(s, "Error:"):
+			errs = append(errs, fmt.Errorf("line %d: %w: %.120q", num, ErrTool, s))
+		default:
+			errs = append(errs, fmt.Errorf("line %d: %.60q does not begin with a UUID", num, s))
+		}
 	}
-	return Connection{fields[0], fields[1], fields[2], none(fields[3])}, true
+	return out, errors.Join(errs...)
 }
 
 // row reads one line of the table.
