@@ -9,16 +9,17 @@ import (
 
 var ibIPoIB = Check{
 	ID:    "ib.ipoib",
-	Title: "IPoIB interfaces agree in mode and MTU",
-	After: []string{"port.up"},
+	Title: "IPoIB interfaces agree in mode and MTU, and have their addresses",
+	After: []string{"port.layer"}, // a port that waits for a subnet manager can be set up
 	Judge: func(c *Case) (out []Finding) {
 		var ports []topo.PortAt
 		for _, pa := range c.DataPorts() {
-			if d := pa.Node.Netdev(pa.Port.Netdev); pa.Port.IB() && pa.Port.Up() && d != nil && (len(d.Addrs) > 0 || d.Oper == "up") {
+			out = append(out, judgeIPoIBWish(c, pa.Node, pa.Port)...)
+			if d := pa.Node.Netdev(pa.Port.Netdev); pa.Port.IB() && pa.Port.Up() && d != nil && (len(d.Addrs) > 0 || d.Oper == "up" || c.wishAddr(pa.Node, pa.Port) != "") {
 				ports = append(ports, pa)
 			}
 		}
-		if len(ports) == 0 {
+		if len(ports)+len(out) == 0 {
 			return skip("no IPoIB interface is in use")
 		}
 		mode, _ := Usual(ports, func(pa topo.PortAt) string { return pa.Node.Netdev(pa.Port.Netdev).Mode })
@@ -81,6 +82,34 @@ func judgeIPoIB(c *Case, n *fact.Node, p *fact.Port, mode string, usual int) Fin
 	}
 	f.Status = Warn
 	return f
+}
+
+// judgeIPoIBWish holds an interface against the address that weft.yaml gives it, and
+// the mode of one whose port is not up yet. What is right is left to the others.
+func judgeIPoIBWish(c *Case, n *fact.Node, p *fact.Port) (out []Finding) {
+	wish, d := c.wish(n, p).Address, n.Netdev(p.Netdev)
+	if !p.IB() || p.State == "DOWN" || c.wishAddr(n, p) == "" {
+		return nil
+	}
+	f := Finding{Subject: on(n, p), Status: Fail, Want: wish, Why: "weft.yaml gives this interface an address, and its peers look for it there"}
+	switch got := addrNow(n, d, wish); {
+	case unreadAddrs(n) != "":
+		return []Finding{{Subject: on(n, p), Status: Unknown, Why: unreadAddrs(n), Fix: []string{"ip addr"}}}
+	case d == nil && got == "":
+		f.Got, f.Why = "no IPoIB interface", "weft.yaml gives this port an address, and there is no interface that could have it"
+		f.Fix = []string{"sudo modprobe ib_ipoib", "ip -br link show type ipoib"}
+		out = append(out, f)
+	case got == "":
+		f.Got, f.Fix = "no address", []string{fmt.Sprintf("sudo ip addr add %s dev %s", wish, d.Name)}
+		out = append(out, f)
+	case got != wish:
+		f.Got, f.Fix = got, append(readdress(got, wish, p), "or write "+got+" into weft.yaml")
+		out = append(out, f)
+	}
+	if mode := c.Want.Data.IPoIB; d != nil && !p.Up() && mode != "" && d.Mode != "" && d.Mode != mode {
+		out = append(out, judgeIPoIB(c, n, p, mode, 0))
+	}
+	return out
 }
 
 func ipoibFix(netdev, mode string) []string {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"weft/internal/fact"
+	"weft/internal/spec"
 )
 
 func TestIBIPoIB(t *testing.T) {
@@ -19,7 +20,44 @@ func TestIBIPoIB(t *testing.T) {
 			}
 		}
 	}
+	const sought = ": weft.yaml gives this interface an address, and its peers look for it there"
+	// wants gives n2's port an address in weft.yaml; its interface has addrs.
+	wants := func(address string, addrs ...string) func(c *Case) {
+		return func(c *Case) {
+			*c = *goodIB()
+			c.Want.Nodes = []spec.Node{{Name: "n2", Data: []spec.DataPort{{Port: "mlx5_0/1", Address: address}}}}
+			c.Nodes[1].Netdev("ib0").Addrs = addrs
+		}
+	}
 	judge(t, ibIPoIB, []row{
+		{name: "no address yet", do: wants("192.168.200.2/24"), fix: "sudo ip addr add 192.168.200.2/24 dev ib0",
+			want: "n2 mlx5_0/1 fail: no address, want 192.168.200.2/24" + sought},
+		{name: "link-local alone is none", do: wants("192.168.200.2/24", "fe80::1/64"), want: "n2 mlx5_0/1 fail: no address, want 192.168.200.2/24" + sought},
+		{name: "its mode is judged beside", do: wants("192.168.200.2/24"), want: "n2 mlx5_0/1 pass: datagram, mtu 4092"},
+		{name: "the wanted address", do: wants("192.168.200.2/24", "192.168.200.2/24"), want: "n2 mlx5_0/1 pass: datagram, mtu 4092", not: "fail"},
+		{name: "another address", do: wants("10.9.0.2/24", "192.168.200.2/24"), fix: "sudo ip addr del 192.168.200.2/24 dev ib0\nsudo ip addr add 10.9.0.2/24 dev ib0",
+			want: "n2 mlx5_0/1 fail: 192.168.200.2/24, want 10.9.0.2/24" + sought},
+		{name: "another prefix length", do: wants("192.168.200.2/24", "192.168.200.2/16"),
+			want: "n2 mlx5_0/1 fail: 192.168.200.2/16, want 192.168.200.2/24" + sought},
+		{name: "on a partition's interface", do: func(c *Case) {
+			wants("192.168.200.2/24")(c)
+			c.Nodes[1].Netdevs = append(c.Nodes[1].Netdevs, &fact.Netdev{Name: "ib0.8001", Type: "infiniband", Addrs: []string{"192.168.200.2/24"}})
+		}, want: "n2 mlx5_0/1 pass: datagram, mtu 4092", not: "fail"},
+		{name: "no interface", do: func(c *Case) {
+			wants("192.168.200.2/24")(c)
+			c.Nodes[1].Ports[0].Netdev, c.Nodes[1].Netdevs = "", c.Nodes[1].Netdevs[:1]
+		}, fix: "sudo modprobe ib_ipoib",
+			want: "n2 mlx5_0/1 fail: no IPoIB interface, want 192.168.200.2/24: weft.yaml gives this port an address, and there is no interface that could have it"},
+		{name: "no address while no subnet manager runs", do: func(c *Case) { wants("192.168.200.2/24")(c); c.Nodes[1].Ports[0].State = "INIT" },
+			want: "n2 mlx5_0/1 fail: no address, want 192.168.200.2/24" + sought},
+		{name: "wrong mode while no subnet manager runs", do: func(c *Case) {
+			wants("192.168.200.2/24", "192.168.200.2/24")(c)
+			c.Nodes[1].Ports[0].State, c.Want.Data.IPoIB = "INIT", "datagram"
+			c.Nodes[1].Netdev("ib0").Mode = "connected"
+		}, want: "n2 mlx5_0/1 warn: connected, mtu 4092, want datagram: weft.yaml wants another mode"},
+		{name: "addresses not read", do: func(c *Case) { wants("192.168.200.2/24")(c); c.Nodes[1].Netdev("eno1").Addrs = nil },
+			want: "n2 mlx5_0/1 unknown: the addresses of n2 were not read"},
+		{name: "down", do: func(c *Case) { wants("192.168.200.2/24")(c); c.Nodes[1].Ports[0].State = "DOWN" }, want: "n1 mlx5_0/1 pass: datagram, mtu 4092", not: "fail"},
 		{name: "no InfiniBand", want: "cluster skip: no IPoIB interface is in use"},
 		{name: "datagram, full size", do: set("datagram", 4092, 0, 1), want: "n1 mlx5_0/1 pass: datagram, mtu 4092"},
 		{name: "datagram on a 2048 group", do: set("datagram", 2044, 0, 1), want: "n1 mlx5_0/1 pass: datagram, mtu 2044"},

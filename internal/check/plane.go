@@ -39,8 +39,13 @@ func (c *Case) away(n *fact.Node, addr string) string {
 			return n.Name + " has no " + dp.Port + "; see port.present"
 		case p.State != "" && !p.Up():
 			return p.Name + " of " + n.Name + " is " + p.State + "; see port.up"
-		case !p.RoCE() || n.Netdev(p.Netdev) == nil || netdevWith(n, addr) != nil:
-		case addressed(n, p):
+		case netdevWith(n, addr) != nil:
+		case c.layerOff(p):
+			return p.Name + " of " + n.Name + " speaks " + p.Layer + "; see port.layer"
+		case p.IB():
+			return n.Name + " does not have " + addr + "; see ib.ipoib"
+		case n.Netdev(p.Netdev) == nil:
+		case addressed(n, p) || p.IWARP():
 			return n.Name + " does not have " + addr + "; see roce.subnets"
 		default:
 			return n.Name + " does not have " + addr + "; see roce.gid"
@@ -55,6 +60,40 @@ func (c *Case) wishAddr(n *fact.Node, p *fact.Port) string {
 		return wish.Addr().String()
 	}
 	return ""
+}
+
+// addrNow returns the address that a port has where weft.yaml wants wish: wish itself
+// or the same with another prefix length, be it on a bond over it, else the first of
+// its netdev; "" when it has none.
+func addrNow(n *fact.Node, d *fact.Netdev, wish string) string {
+	if w, err := netip.ParsePrefix(wish); err == nil {
+		if at := netdevWith(n, w.Addr().String()); at != nil {
+			for _, a := range at.Prefixes() {
+				switch {
+				case a == w:
+					return wish // as it is written
+				case a.Addr() == w.Addr():
+					return a.String()
+				}
+			}
+			return wish
+		}
+	}
+	if d == nil || len(d.Prefixes()) == 0 {
+		return ""
+	}
+	return d.Prefixes()[0].String()
+}
+
+// unreadAddrs is why nothing can be said of a node's addresses; "" when they were read. A
+// node that was asked over the network has one at least.
+func unreadAddrs(n *fact.Node) string {
+	for _, d := range n.Netdevs {
+		if len(d.Addrs) > 0 {
+			return ""
+		}
+	}
+	return "the addresses of " + n.Name + " were not read"
 }
 
 // DefaultRoute returns the default route that a node uses: the one of lowest

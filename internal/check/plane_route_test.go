@@ -45,6 +45,18 @@ func TestPlaneRoute(t *testing.T) {
 			c.Nodes[0].Netdev("eth2").Addrs = []string{"192.168.200.2/24"}
 		},
 			want: "n1 → n2 skip: n1 does not have 192.168.200.1; see roce.subnets"},
+		{name: "IPoIB without its address", do: func(c *Case) { *c = *goodIB(); addresses(c); leave(c, "eno1"); c.Nodes[0].Netdev("ib0").Addrs = nil },
+			want: "n1 → n2 skip: n1 does not have 192.168.200.1; see ib.ipoib"},
+		{name: "iWARP without its address", do: func(c *Case) {
+			leave(c, "eno1")
+			addresses(c)
+			c.Nodes[0].Netdev("eth2").Addrs, c.Nodes[0].Ports[0].NodeType = nil, "4: RNIC"
+		}, want: "n1 → n2 skip: n1 does not have 192.168.200.1; see roce.subnets"},
+		{name: "a port that should be InfiniBand", do: func(c *Case) {
+			leave(c, "eno1")
+			addresses(c)
+			c.Nodes[0].Netdev("eth2").Addrs, c.Want.Data.Layer = nil, "infiniband"
+		}, want: "n1 → n2 skip: mlx5_0/1 of n1 speaks Ethernet; see port.layer"},
 		{name: "unread", do: func(c *Case) { leave(c, "") }, want: "n1 → n2 unknown: no route to 192.168.200.2 was read"},
 		{name: "IPoIB", do: func(c *Case) { *c = *goodIB() }, want: "n1 → n2 pass: ib0"},
 		{name: "nobody was asked", do: func(c *Case) { c.Nodes[0].Peers, c.Nodes[1].Peers = nil, nil },

@@ -70,7 +70,7 @@ func layerMost(count map[string]int) string {
 
 func judgeLayer(c *Case, n *fact.Node, p *fact.Port, usual string, alone bool) Finding {
 	f := Finding{Subject: on(n, p), Got: p.Layer}
-	wish := map[string]string{"roce": "Ethernet", "iwarp": "Ethernet", "infiniband": "InfiniBand"}[c.Want.Data.Layer]
+	wish := linkLayers[c.Want.Data.Layer]
 	switch {
 	case p.Layer == "":
 		f.Status, f.Why = Unknown, "the link layer of the port was not read"
@@ -86,6 +86,15 @@ func judgeLayer(c *Case, n *fact.Node, p *fact.Port, usual string, alone bool) F
 	}
 	f.Status, f.Fix = Fail, layerFix(n, p, f.Want)
 	return f
+}
+
+// linkLayers are the kernel's words for those of weft.yaml.
+var linkLayers = map[string]string{"roce": "Ethernet", "iwarp": "Ethernet", "infiniband": "InfiniBand"}
+
+// layerOff reports whether a port speaks another layer than weft.yaml wants.
+func (c *Case) layerOff(p *fact.Port) bool {
+	wish := linkLayers[c.Want.Data.Layer]
+	return wish != "" && p.Layer != "" && p.Layer != wish
 }
 
 // layerAlone reports whether no data port of a node has a layer that another node has.

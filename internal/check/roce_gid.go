@@ -12,7 +12,7 @@ import (
 var roceGID = Check{
 	ID:    "roce.gid",
 	Title: "Every RoCE port has an IPv4 address in its GID table",
-	After: []string{"port.up", "roce.v2"},
+	After: []string{"port.up", "port.layer", "roce.v2"},
 	None:  "no RoCE port is in use",
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
 		for _, p := range c.Data(n) {

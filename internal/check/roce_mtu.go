@@ -9,7 +9,7 @@ import (
 var roceMTU = Check{
 	ID:    "roce.mtu",
 	Title: "RoCE ports send 4096-byte packets",
-	After: []string{"port.up"},
+	After: []string{"port.up", "port.layer"},
 	None:  "no RoCE port is in use",
 	Each: func(c *Case, n *fact.Node, out []Finding) []Finding {
 		for _, p := range c.Data(n) {

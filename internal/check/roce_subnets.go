@@ -12,7 +12,7 @@ import (
 var roceSubnets = Check{
 	ID:    "roce.subnets",
 	Title: "Every RoCE port has a subnet of its own on its node",
-	After: []string{"roce.gid"},
+	After: []string{"port.layer", "roce.gid"},
 	Judge: func(c *Case) (out []Finding) {
 		s := subnetTable{map[netip.Prefix]bool{}, make(map[netip.Addr]topo.PortAt, len(c.DataPorts())), map[netip.Addr][]topo.PortAt{}}
 		ports := make([]topo.PortAt, 0, len(c.DataPorts()))
@@ -63,7 +63,7 @@ func (s *subnetTable) judge(c *Case, pa topo.PortAt) (f Finding, ok bool) {
 				f.Why = "both answer for it, so connections reach now one and now the other"
 				f.Fix = []string{fmt.Sprintf("sudo ip addr del %v dev %s   # on the node that should not have it; then give it a free one", a, pa.Port.Netdev)}
 				if wish := c.wish(pa.Node, pa.Port).Address; wish != "" && wish != a.String() {
-					f.Fix = readdress(a, wish, pa.Port)
+					f.Fix = readdress(a.String(), wish, pa.Port)
 				}
 				return f, true
 			}
@@ -85,22 +85,31 @@ func (s *subnetTable) judge(c *Case, pa topo.PortAt) (f Finding, ok bool) {
 			}
 		}
 	}
-	if len(addrs) == 0 {
+	wish := c.wish(pa.Node, pa.Port).Address
+	got := addrNow(pa.Node, pa.Node.Netdev(pa.Port.Netdev), wish)
+	switch {
+	case len(addrs) == 0 && (wish == "" || got != "" || !pa.Port.IWARP()):
 		return f, false
-	}
-	f.Got = addrs[0].Masked().String()
-	if wish := c.wish(pa.Node, pa.Port).Address; wish != "" && netdevWith(pa.Node, c.wishAddr(pa.Node, pa.Port)) == nil {
-		f.Status, f.Got, f.Want = Fail, addrs[0].String(), wish
+	case got == "" && unreadAddrs(pa.Node) != "":
+		f.Status, f.Why = Unknown, unreadAddrs(pa.Node)
+	case got == "":
+		f.Status, f.Got, f.Want = Fail, "no address", wish
+		f.Why = "weft.yaml gives this port an address, and its peers look for it there"
+		f.Fix = []string{fmt.Sprintf("sudo ip addr add %s dev %s", wish, pa.Port.Netdev)}
+	case wish != "" && got != wish:
+		f.Status, f.Got, f.Want = Fail, got, wish
 		f.Why = "weft.yaml gives this port another address, and its peers look for it there"
-		f.Fix = append(readdress(addrs[0], wish, pa.Port), "or write "+f.Got+" into weft.yaml")
+		f.Fix = append(readdress(got, wish, pa.Port), "or write "+got+" into weft.yaml")
+	default:
+		f.Got = addrs[0].Masked().String()
 	}
 	return f, true
 }
 
 // readdress gives a port the address that weft.yaml says.
-func readdress(a netip.Prefix, wish string, p *fact.Port) []string {
+func readdress(a, wish string, p *fact.Port) []string {
 	return []string{
-		fmt.Sprintf("sudo ip addr del %v dev %s", a, p.Netdev),
+		fmt.Sprintf("sudo ip addr del %s dev %s", a, p.Netdev),
 		fmt.Sprintf("sudo ip addr add %s dev %s", wish, p.Netdev),
 	}
 }

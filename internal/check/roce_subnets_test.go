@@ -47,6 +47,20 @@ func TestRoCESubnets(t *testing.T) {
 		{name: "another address than in weft.yaml", do: func(c *Case) { addresses(c); c.Nodes[1].Netdev("eth2").Addrs = []string{"10.20.0.2/24"} },
 			want: "n2 mlx5_0/1 fail: 10.20.0.2/24, want 192.168.200.2/24: weft.yaml gives this port another address, and its peers look for it there",
 			fix:  "sudo ip addr del 10.20.0.2/24 dev eth2\nsudo ip addr add 192.168.200.2/24 dev eth2", not: "n1 mlx5_0/1 fail"},
+		{name: "weft.yaml's address with another prefix length", do: func(c *Case) { addresses(c); c.Nodes[1].Netdev("eth2").Addrs = []string{"192.168.200.2/16"} },
+			want: "n2 mlx5_0/1 fail: 192.168.200.2/16, want 192.168.200.2/24: weft.yaml gives this port another address, and its peers look for it there",
+			fix:  "sudo ip addr del 192.168.200.2/16 dev eth2\nsudo ip addr add 192.168.200.2/24 dev eth2"},
+		{name: "iWARP without its address", do: func(c *Case) {
+			addresses(c)
+			c.Nodes[1].Netdev("eth2").Addrs, c.Nodes[1].Ports[0].NodeType = nil, "4: RNIC"
+		}, want: "n2 mlx5_0/1 fail: no address, want 192.168.200.2/24: weft.yaml gives this port an address, and its peers look for it there",
+			fix: "sudo ip addr add 192.168.200.2/24 dev eth2"},
+		{name: "iWARP whose addresses were not read", do: func(c *Case) {
+			addresses(c)
+			c.Nodes[1].Netdev("eth2").Addrs, c.Nodes[1].Netdev("eno1").Addrs, c.Nodes[1].Ports[0].NodeType = nil, nil, "4: RNIC"
+		}, want: "n2 mlx5_0/1 unknown: the addresses of n2 were not read"},
+		{name: "iWARP without an address, and none is wanted", do: func(c *Case) { c.Nodes[1].Netdev("eth2").Addrs, c.Nodes[1].Ports[0].NodeType = nil, "4: RNIC" },
+			want: "n1 mlx5_0/1 pass: 192.168.200.0/24", not: "n2"},
 		{name: "two addresses, one of them weft.yaml's", do: func(c *Case) {
 			addresses(c)
 			c.Nodes[1].Netdev("eth2").Addrs = []string{"10.20.0.2/24", "192.168.200.2/24"}
