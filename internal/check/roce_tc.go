@@ -40,6 +40,9 @@ func judgeTC(n *fact.Node, p *fact.Port, want int, bad Status) Finding {
 	case !ok:
 		f.Status, f.Got, f.Why = Unknown, "", "tc/1/traffic_class of "+p.Device+" was not read; run weft as root"
 		return f
+	case tc < 0:
+		f.Status, f.Got = bad, "no traffic class"
+		f.Why = "programs choose one, and those that do not say DSCP 0, so their packets share a queue with everything else"
 	case tc>>2 != want>>2: // the upper six bits are the DSCP (RFC 2474)
 		f.Status = bad
 		f.Why = fmt.Sprintf("packets say DSCP %d while the switch protects DSCP %d, so they share a queue with everything else", tc>>2, want>>2)

@@ -14,6 +14,8 @@ func TestRoCETC(t *testing.T) {
 		{name: "105 is as good", do: func(c *Case) { set(c, 105) }, want: "n1 mlx5_0/1 pass: traffic class 105"},
 		{name: "0", do: func(c *Case) { set(c, 0) }, want: "n1 mlx5_0/1 fail: traffic class 0, want 106: " + zero,
 			fix: "echo 106 | sudo tee /sys/class/infiniband/mlx5_0/tc/1/traffic_class"},
+		{name: "not set", do: func(c *Case) { set(c, -1) }, want: "n1 mlx5_0/1 fail: no traffic class, want 106: programs choose one, and those that do not say DSCP 0, so their packets share a queue with everything else",
+			fix: "echo 106 | sudo tee /sys/class/infiniband/mlx5_0/tc/1/traffic_class"},
 		{name: "0, switch unknown", do: func(c *Case) { set(c, 0); c.Want.Data.Switch = "" }, want: "n1 mlx5_0/1 warn: traffic class 0, want 106: " + zero},
 		{name: "no ECN", do: func(c *Case) { set(c, 104) },
 			want: "n1 mlx5_0/1 warn: traffic class 104, want 106: the packets say that they must not be marked, so the switch drops where it could have warned"},

@@ -202,7 +202,7 @@ type Port struct {
 	GIDs         []GID             `json:"gids,omitempty"`
 	GIDsRead     bool              `json:"gids_read"`          // the table was readable (it may be empty)
 	Counters     map[string]uint64 `json:"counters,omitempty"` // counters/* and hw_counters/*
-	TrafficClass Val[int]          `json:"traffic_class"`      // tc/1/traffic_class
+	TrafficClass Val[int]          `json:"traffic_class"`      // tc/1/traffic_class; -1: the driver sets none, and programs choose
 	CMARoCE      string            `json:"cma_roce,omitempty"` // default_roce_mode of rdma_cm: "IB/RoCE v1", "RoCE v2"
 	Temp         Val[float64]      `json:"temp"`               // card, °C
 	TempMax      Val[float64]      `json:"temp_max"`           // the card's own critical limit, °C

@@ -29,7 +29,7 @@ var settingsReader = Reader{
 		{Dir: "/usr/lib/modules-load.d", Names: []string{"*.conf"}},
 		{Dir: "/etc", Names: []string{"modules", "rdma/rdma.conf", "rdma/modules/*.conf", "security/limits.conf", "security/limits.d/*.conf"}},
 		{Dir: "/etc/modprobe.d", Names: []string{"*.conf"}},
-		{Dir: "/sys/module", Names: []string{"mlx4_core/parameters/log_num_mgm_entry_size", "irdma/parameters/roce_ena", "ib_ipoib/parameters/ipoib_enhanced"}, Quiet: true},
+		{Dir: "/sys/module", Names: []string{"mlx4_core/parameters/log_num_mgm_entry_size", "irdma/parameters/roce_ena", "ib_ipoib/parameters/ipoib_enhanced", "pcie_aspm/parameters/policy"}, Quiet: true},
 		{Dir: "/sys/kernel/iommu_groups/*", Names: []string{"type"}, Quiet: true},
 	},
 	Cmds: []Cmd{
@@ -92,7 +92,7 @@ var firewallReader = Reader{
 
 var qosReader = Reader{
 	Name: "qos",
-	Why:  "PFC, trust, DSCP map, ECN, pause and cables of RDMA ports",
+	Why:  "PFC, trust, DSCP map, traffic classes, ECN, pause and cables of RDMA ports",
 	Files: []File{
 		{Dir: netDir + "/*/ecn/roce_np/enable", Names: []string{"*"}, Quiet: true},
 		{Dir: netDir + "/*/ecn/roce_rp/enable", Names: []string{"*"}, Quiet: true},
@@ -100,8 +100,10 @@ var qosReader = Reader{
 	Cmds: []Cmd{
 		{Run: "dcb -j pfc show dev {}", For: rdmaNetdevs, Quiet: true},
 		{Run: "dcb -j app show dev {}", For: rdmaNetdevs, Quiet: true},
+		{Run: "dcb -j ets show dev {}", For: rdmaNetdevs, Quiet: true},
 		{Run: "mlnx_qos -i {}", For: rdmaNetdevs, Root: true, Quiet: true},
 		{Run: "ethtool -a {}", For: rdmaNetdevs, Quiet: true},
+		{Run: "ethtool --show-priv-flags {}", For: rdmaNetdevs, Quiet: true},
 		{Run: "ethtool -S {}", For: rdmaNetdevs, Quiet: true},
 		{Run: "ethtool -m {}", For: rdmaNetdevs, Root: true, Quiet: true},
 		{Run: "lldpctl -f json", Root: true, Quiet: true},

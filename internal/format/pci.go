@@ -130,7 +130,14 @@ func readConfig(raw string, p *fact.PCI) {
 	}
 	switch {
 	case c.ACS != nil:
-		p.ACSRedir = fact.Some(c.ACS.Ctl.ReqRedir || c.ACS.Ctl.CmpltRedir)
+		ctl := 0
+		if c.ACS.Ctl.ReqRedir {
+			ctl |= 4 // PCI_ACS_RR in pci_regs.h
+		}
+		if c.ACS.Ctl.CmpltRedir {
+			ctl |= 8 // PCI_ACS_CR
+		}
+		p.ACSRedir, p.ACSCtl = fact.Some(ctl != 0), fact.Some(ctl)
 	case c.ExtRead:
 		p.ACSRedir = fact.Some(false) // no ACS capability: nothing is redirected
 	}

@@ -25,10 +25,10 @@ const maxPeers = 8
 // and as quickly as ping lets a person who is not root: 200 ms apart (ping(8), -i).
 const jumboPing = "ping -n -c 2 -i 0.2 -W 1 -M do -s %d %s"
 
-// For returns the readers for one node of a cluster: all of them, and what the
-// node says of its peers on the data plane.
+// For returns the readers for one node of a cluster: all of them, the kernel settings
+// that weft.yaml names, and what the node says of its peers on the data plane.
 func For(want spec.Spec, name string) []Reader {
-	return append(Readers[:len(Readers):len(Readers)], peersReader(want, name))
+	return append(Readers[:len(Readers):len(Readers)], sysctlReader(want), peersReader(want, name))
 }
 
 func peersReader(want spec.Spec, name string) Reader {

@@ -25,6 +25,9 @@ func readQoS(d *dump.Node, n *fact.Node) {
 				p.QoS.PauseRx, p.QoS.PauseTx = val(a.RX), val(a.TX)
 			}
 		}
+		if text, ok := d.Cmd("ethtool --show-priv-flags " + p.Netdev); ok {
+			p.QoS.FWAgent = privFlag(text, "fw-lldp-agent")
+		}
 		if text, ok := d.Cmd("ethtool -S " + p.Netdev); ok {
 			readPauseFrames([]byte(text), p)
 		}
@@ -62,6 +65,11 @@ func readDCB(d *dump.Node, p *fact.Port) {
 			}
 		}
 	}
+	if text, ok := d.Cmd("dcb -j ets show dev " + p.Netdev); ok {
+		if v, err := dcb.ParseETS([]byte(text)); err == nil {
+			p.QoS.PrioTC, p.QoS.TSA, p.QoS.TCBW = v.PrioTC, v.TSA, v.TCBW
+		}
+	}
 }
 
 func readMlnxQoS(d *dump.Node, p *fact.Port) {
@@ -78,6 +86,9 @@ func readMlnxQoS(d *dump.Node, p *fact.Port) {
 	}
 	if q.DSCPPrio != nil {
 		p.QoS.DSCP = q.DSCPPrio
+	}
+	if tcs := q.PrioTC(); tcs != nil && p.QoS.PrioTC == nil {
+		p.QoS.PrioTC = tcs
 	}
 }
 
@@ -128,4 +139,14 @@ func readModule(text []byte) *fact.Module {
 		out.Length = strconv.FormatFloat(*m.CableM, 'f', -1, 64) + "m"
 	}
 	return out
+}
+
+// privFlag reads one line of ethtool --show-priv-flags: "fw-lldp-agent          : on".
+func privFlag(text, name string) fact.Val[bool] {
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return fact.Some(strings.TrimSpace(value) == "on")
+		}
+	}
+	return fact.Val[bool]{}
 }

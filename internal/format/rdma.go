@@ -14,6 +14,10 @@ import (
 
 const ibDir = "/sys/class/infiniband"
 
+// unsetClasses lists the files of traffic classes that hold nothing: a dump leaves such
+// files out, and they say that the driver sets none (traffic_class_show in OFED's mlx5_ib).
+const unsetClasses = "traffic classes that are not set"
+
 const zeroGID = "0000:0000:0000:0000:0000:0000:0000:0000"
 
 var rdmaReader = Reader{
@@ -35,6 +39,7 @@ var rdmaReader = Reader{
 	Cmds: append([]Cmd{
 		{Run: "rdma -j link", For: ibDir, Quiet: true},
 		{Run: "ibv_devinfo", For: ibDir, Quiet: true}, // the packet size in force is in no file
+		{Run: unsetClasses, For: ibDir, Sh: `for f in ` + ibDir + `/*/tc/*/traffic_class; do [ -r "$f" ] && [ -z "$(cat "$f")" ] && echo "$f"; done; true`, Quiet: true},
 	}, umadCmds...),
 	Read: readRDMA,
 }
@@ -79,6 +84,9 @@ func readPort(d *dump.Node, dev string, num int) *fact.Port {
 		if text := word(d, dir+"/tc/"+k+"/traffic_class"); k == strconv.Itoa(num) && text != "" {
 			p.TrafficClass = trafficClass(text)
 		}
+	}
+	if unset, _ := d.Cmd(unsetClasses); !p.TrafficClass.Known() && strings.Contains("\n"+unset, "\n"+dir+"/tc/"+strconv.Itoa(num)+"/traffic_class\n") {
+		p.TrafficClass = fact.Some(-1)
 	}
 	p.CMARoCE = word(d, "/sys/kernel/config/rdma_cm/"+dev+"/ports/"+strconv.Itoa(num)+"/default_roce_mode")
 	for _, hw := range d.Dir(dir + "/device/hwmon") {
@@ -182,12 +190,15 @@ func lid(s string) fact.Val[int] {
 	return fact.Some(int(v))
 }
 
-// trafficClass reads "Global tclass=106" or an empty table.
+// trafficClass reads "Global tclass=106", or a number alone. Rules for some addresses
+// may stand below: where they stand alone, the others get none.
 func trafficClass(text string) fact.Val[int] {
-	if _, after, ok := strings.Cut(text, "="); ok {
-		text = after
+	first, _, _ := strings.Cut(text, "\n")
+	global, ok := strings.CutPrefix(strings.TrimSpace(first), "Global tclass=")
+	if !ok && strings.HasPrefix(first, "tclass=") {
+		return fact.Some(-1)
 	}
-	v, err := strconv.Atoi(strings.TrimSpace(text))
+	v, err := strconv.Atoi(global)
 	if err != nil {
 		return fact.Val[int]{}
 	}

@@ -129,6 +129,7 @@ func Node(d *dump.Node) *fact.Node {
 	for _, r := range Readers {
 		r.Read(d, n)
 	}
+	readSysctl(d, &n.Settings)
 	readPeers(d, n)
 	n.Gaps = gaps(d)
 	return n

@@ -14,6 +14,9 @@ import (
 // slashes where a part holds a dot, as net/ipv4/conf/eth0.100/rp_filter does.
 var sysctlKey = regexp.MustCompile(`^[A-Za-z0-9_@:-]+([./][A-Za-z0-9_@:-]+)+$`)
 
+// ValidSysctl reports whether a name is one of a kernel setting.
+func ValidSysctl(key string) bool { return sysctlKey.MatchString(key) }
+
 // SysctlFile is the file below /proc/sys of a setting. Where the first separator is a
 // dot, dots and slashes change places (sysctl.d(5)).
 func SysctlFile(key string) string {
@@ -34,7 +37,7 @@ func (v *validator) sysctl(s *Spec) {
 		value := s.Sysctl[key]
 		file := SysctlFile(key)
 		switch {
-		case !sysctlKey.MatchString(key):
+		case !ValidSysctl(key):
 			v.wrong("$.sysctl", "%q is not a kernel setting like vm.swappiness", key)
 			return // a path of it may mean anything
 		case files[file] != "":

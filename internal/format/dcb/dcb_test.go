@@ -175,9 +175,12 @@ func TestMlnxQoSFixtures(t *testing.T) {
 		},
 	}, got)
 
+	equal(t, []int{1, 0, 2, 3, 4, 5, 6, 7}, got.PrioTC())
+
 	got, err = ParseMlnxQoS(fixture.Read(t, "mlnx_qos_pfc_prio3_only.txt"))
 	noErr(t, err)
 	equal(t, QoS{Device: "eth2", PFC: []bool{3: true, 7: false}}, got)
+	equal(t, []int(nil), got.PrioTC())
 }
 
 const qosText = "$ mlnx_qos -i ens1f0np0\r\n" + `DCBX mode: Firmware controlled
@@ -271,6 +274,7 @@ func FuzzMlnxQoS(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		q, _ := ParseMlnxQoS(b)
 		eight(t, "pfc", q.PFC)
+		eight(t, "classes", q.PrioTC())
 		for code, prio := range q.DSCPPrio {
 			if code < 0 || code > 63 || prio < 0 || prio > 7 {
 				t.Errorf("DSCP %d has priority %d", code, prio)

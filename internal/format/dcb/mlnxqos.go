@@ -31,6 +31,22 @@ type Class struct {
 	Priorities []int
 }
 
+// PrioTC is the traffic class of each priority; nil where the classes do not name all
+// of them, each once.
+func (q QoS) PrioTC() []int {
+	tcs, named := make([]int, priorities), 0
+	for _, c := range q.Classes {
+		for _, prio := range c.Priorities {
+			tcs[prio] = c.TC
+			named |= 1 << prio
+		}
+	}
+	if named != 1<<priorities-1 {
+		return nil
+	}
+	return tcs
+}
+
 // ParseMlnxQoS reads `mlnx_qos -i DEV`.
 func ParseMlnxQoS(b []byte) (QoS, error) {
 	var q QoS
