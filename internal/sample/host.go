@@ -18,6 +18,7 @@ type OS struct {
 var (
 	Ubuntu2204 = OS{ID: "ubuntu", Like: "debian", Version: "22.04", Name: "Ubuntu", Pretty: "Ubuntu 22.04.5 LTS"}
 	Ubuntu2404 = OS{ID: "ubuntu", Like: "debian", Version: "24.04", Name: "Ubuntu", Pretty: "Ubuntu 24.04.3 LTS"}
+	Debian12   = OS{ID: "debian", Version: "12", Name: "Debian GNU/Linux", Pretty: "Debian GNU/Linux 12 (bookworm)"}
 	Fedora43   = OS{ID: "fedora", Version: "43", Name: "Fedora Linux", Pretty: "Fedora Linux 43 (Server Edition)", Zone: "FedoraServer"}
 	RHEL9      = OS{ID: "rhel", Like: "fedora", Version: "9.6", Name: "Red Hat Enterprise Linux", Pretty: "Red Hat Enterprise Linux 9.6 (Plow)", Zone: "public"}
 	RHEL10     = OS{ID: "rhel", Like: "fedora", Version: "10.1", Name: "Red Hat Enterprise Linux", Pretty: "Red Hat Enterprise Linux 10.1 (Coughlan)", Zone: "public"}

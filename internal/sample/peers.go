@@ -26,7 +26,9 @@ func (c *Cluster) writePeers(m *Machine, w writer) {
 	}
 	for _, cmd := range asked.Cmds {
 		if names, ok := strings.CutPrefix(cmd.Run, "getent hosts "); ok {
-			w.cmd(cmd.Run, c.hosts(strings.Fields(names)))
+			peers := c.hosts(strings.Fields(names))
+			w.cmd(cmd.Run, peers)
+			m.writeHosts(w, peers)
 		}
 	}
 	c.writeNeighbours(m, w)

@@ -50,12 +50,15 @@ type Machine struct {
 	OFED        string            // "MLNX_OFED_LINUX-23.10-2.1.3.1"; "" for in-tree drivers
 	InTree      bool              // the in-tree mlx5 is loaded although OFED is installed
 	DKMS        []string          // lines of dkms status
-	Missing     []string          // packages that are not installed
+	Missing     []string          // packages and tools that are not installed
 	Opensm      string            // "": not installed; "active", "inactive", "failed"
 	Passthrough bool              // the IOMMU passes through; false: it translates
 	Memlock     int64             // bytes a login may lock; Unlimited
 	Limits      string            // /etc/security/limits.d/99-rdma.conf
 	VerbsMode   string            // of /dev/infiniband/uverbs*: "crw-rw-rw- root root"
+
+	Manager string            // who configures interfaces: Netplan, NetworkManager, …; "": as the distribution does
+	Files   map[string]string // configuration files that differ: path → text; "" is one that is not there
 
 	Zones  []Zone // firewalld; none: no firewall
 	Env    []Env
@@ -114,6 +117,7 @@ func (m *Machine) Node() *dump.Node {
 	m.writeSettings(w)
 	m.writeFirewall(w)
 	m.writeSoftware(w)
+	m.writeConfig(w)
 	return n
 }
 

@@ -101,7 +101,7 @@ var rpms = [][2]string{{"rdma-core", "57.0-2"}, {"libibverbs-utils", "57.0-2"}, 
 func (m *Machine) writePackages(w writer) {
 	var b strings.Builder
 	nvidia := slices.ContainsFunc(m.GPUs, func(g *GPU) bool { return g.Model.Vendor == 0x10de })
-	list, deb := rpms, m.OS.Like == "debian"
+	list, deb := rpms, m.debian()
 	if deb {
 		list = debs
 	}

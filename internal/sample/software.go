@@ -28,7 +28,7 @@ func (m *Machine) Firewalld(trusted ...string) {
 
 func (m *Machine) writeFirewall(w writer) {
 	if len(m.Zones) == 0 {
-		if m.OS.Like == "debian" {
+		if m.debian() {
 			w.cmd("ufw status verbose", "Status: inactive\n")
 		}
 		w.cmd("nft -j list ruleset", `{"nftables": [{"metainfo": {"version": "1.0.9", "release_name": "Old Doc Yak #3", "json_schema_version": 1}}]}`+"\n")
