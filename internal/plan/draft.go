@@ -59,6 +59,9 @@ func (d *draft) read(n *fact.Node, file string) (text string, there bool, err er
 			return "", false, fmt.Errorf("%s: %s", file, g.Why)
 		}
 	}
+	if why := n.Settings.FilesBarred[file]; why != "" {
+		return "", false, fmt.Errorf("%s: %s", file, why)
+	}
 	text, there = n.Settings.Files[file]
 	return text, there, nil
 }
