@@ -76,20 +76,27 @@ func twinCosts(n *fact.Node, used *fact.Port, f Finding) Finding {
 	if f.Status != Fail && f.Status != Warn {
 		return f
 	}
-	alone := topo.RDMARate(sparkFunction)
-	for _, h := range topo.Hops(n, used.BDF) {
-		if most := topo.RDMARate(h.Can); most > 0 {
-			alone = min(alone, most)
-		}
-	}
 	switch rate, ok := used.Rate.Get(); {
 	case !ok:
 		f.Status, f.Want, f.Fix = Unknown, "", nil
 		f.Why = "the rate of " + used.Name + " was not read, so nobody can tell whether it needs its twin"
-	case rate <= alone:
+	case !NeedsTwin(n, used):
 		return Finding{Subject: f.Subject, Got: f.Got + ", which costs nothing: " + used.Name + " alone carries the link's " + rate.String()}
 	}
 	return f
+}
+
+// NeedsTwin reports whether one function of a Spark port cannot carry the whole link;
+// one whose rate was not read is taken to need its twin.
+func NeedsTwin(n *fact.Node, p *fact.Port) bool {
+	alone := topo.RDMARate(sparkFunction)
+	for _, h := range topo.Hops(n, p.BDF) {
+		if most := topo.RDMARate(h.Can); most > 0 {
+			alone = min(alone, most)
+		}
+	}
+	rate, ok := p.Rate.Get()
+	return !ok || rate > alone
 }
 
 // sparkFunction is the PCIe link of each function of a Spark port

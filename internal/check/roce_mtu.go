@@ -25,6 +25,9 @@ var roceMTU = Check{
 // the same before it rounds down: iboe_get_mtu in include/rdma/ib_addr.h.
 const roceHeaders = 40 + 8 + 12 + 4 + 28 + 4 // GRH, UDP, BTH, XRC, atomic, ICRC
 
+// FullMTU is the smallest netdev MTU that lets a RoCE packet carry 4096 bytes.
+const FullMTU = 4096 + roceHeaders
+
 // roceMTUOf is the RDMA packet size that a netdev MTU allows.
 func roceMTUOf(netdev int) int {
 	for _, size := range []int{4096, 2048, 1024, 512, 256} {
