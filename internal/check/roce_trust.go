@@ -75,7 +75,8 @@ func judgeTrust(n *fact.Node, p *fact.Port, dscp, prio int, bad Status) Finding 
 	f.Status = bad
 	f.Fix = append(pfcAgent(n, p), fmt.Sprintf("sudo dcb app replace dev %s dscp-prio %d:%d", p.Netdev, dscp, prio))
 	if hasMlnxQoS(n, p) {
-		f.Fix = []string{fmt.Sprintf("sudo mlnx_qos -i %s --trust dscp --dscp2prio set,%d,%d", p.Netdev, dscp, prio)}
+		// mlnx_qos refuses both in one command.
+		f.Fix = []string{"sudo mlnx_qos -i " + p.Netdev + " --trust dscp", fmt.Sprintf("sudo mlnx_qos -i %s --dscp2prio set,%d,%d", p.Netdev, dscp, prio)}
 	}
 	return f
 }
