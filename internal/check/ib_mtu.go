@@ -39,8 +39,10 @@ func judgeIBMTU(n *fact.Node, p *fact.Port) Finding {
 	if active < 2048 {
 		f.Status = Fail
 	}
-	f.Why = fmt.Sprintf("the card could send %d-byte packets, so there are %d times as many: the other end or the subnet manager allows no more", limit, limit/max(active, 1))
+	// A manager sets a link to the lesser of both ends' MtuCap and asks nothing else
+	// (osm_physp_calc_link_mtu in opensm's osm_port.c).
+	f.Why = fmt.Sprintf("the card could send %d-byte packets, so there are %d times as many: the other end of the cable can do no more", limit, limit/max(active, 1))
 	f.Fix = []string{"what the other end can do: sudo smpquery -D portinfo 0,1 | grep -i mtu",
-		"on the node of the subnet manager: echo 'Default=0x7fff, ipoib, mtu=5 : ALL=full;' | sudo tee /etc/opensm/partitions.conf && sudo systemctl restart opensm"}
+		"where that is less, newer firmware or another switch; where it is not: sudo systemctl restart opensm   # on the node of the subnet manager"}
 	return f
 }
