@@ -63,3 +63,12 @@ func prefixes(addrs []string) []netip.Prefix {
 	}
 	return out
 }
+
+// broadcast is the last address of an IPv4 subnet, where a manager's broadcasts go.
+func broadcast(p netip.Prefix) netip.Addr {
+	a := p.Masked().Addr().As4()
+	for i := p.Bits(); i < 32; i++ {
+		a[i/8] |= 1 << (7 - i%8)
+	}
+	return netip.AddrFrom4(a)
+}

@@ -113,13 +113,19 @@ type ipAddr struct {
 	Family string `json:"family"`
 	Local  string `json:"local"`
 	Bits   int    `json:"prefixlen"`
+	Brd    string `json:"broadcast,omitempty"`
 	Scope  string `json:"scope"`
 	Label  string `json:"label,omitempty"`
+	Valid  uint32 `json:"valid_life_time"`
+	Prefer uint32 `json:"preferred_life_time"`
 }
+
+// ever is a lifetime that does not end.
+const ever = 1<<32 - 1
 
 func (m *Machine) writeAddrs(w writer) {
 	links := []ipLink{{Index: 1, Name: "lo", Flags: []string{"LOOPBACK", "UP", "LOWER_UP"}, MTU: 65536, Qdisc: "noqueue", State: "UNKNOWN", Group: "default", QLen: 1000,
-		Type: "loopback", MAC: "00:00:00:00:00:00", Addrs: []ipAddr{{"inet", "127.0.0.1", 8, "host", "lo"}}}}
+		Type: "loopback", MAC: "00:00:00:00:00:00", Addrs: []ipAddr{{"inet", "127.0.0.1", 8, "", "host", "lo", ever, ever}}}}
 	for i, d := range m.Net {
 		l := ipLink{Index: i + 2, Name: d.Name, Flags: []string{"NO-CARRIER", "BROADCAST", "MULTICAST", "UP"}, MTU: d.MTU, Qdisc: "mq", State: "DOWN", Group: "default", QLen: 1000,
 			Type: "ether", MAC: m.hwaddr(d), Dev: d.BDF, Addrs: []ipAddr{}}
@@ -133,10 +139,10 @@ func (m *Machine) writeAddrs(w writer) {
 			l.Flags, l.State = []string{"BROADCAST", "MULTICAST", "UP", "LOWER_UP"}, "UP"
 		}
 		for _, p := range prefixes(d.Addrs) {
-			l.Addrs = append(l.Addrs, ipAddr{"inet", p.Addr().String(), p.Bits(), "global", d.Name})
+			l.Addrs = append(l.Addrs, ipAddr{"inet", p.Addr().String(), p.Bits(), broadcast(p).String(), "global", d.Name, ever, ever})
 		}
 		if d.Up && d.IPoIB == "" {
-			l.Addrs = append(l.Addrs, ipAddr{"inet6", linkLocal(d.MAC).String(), 64, "link", ""})
+			l.Addrs = append(l.Addrs, ipAddr{"inet6", linkLocal(d.MAC).String(), 64, "", "link", "", ever, ever})
 		}
 		links = append(links, l)
 	}
