@@ -163,6 +163,13 @@ func Bound(n *fact.Node) map[string]string {
 	}
 	slices.Sort(routes)
 	facts["routes"] = strings.Join(routes, "; ")
+	for k, v := range facts { // a plan is kept as JSON, which is UTF-8
+		if plain := strings.ToValidUTF8(k, "?"); plain != k {
+			delete(facts, k)
+			k = plain
+		}
+		facts[k] = strings.ToValidUTF8(v, "?")
+	}
 	return facts
 }
 
