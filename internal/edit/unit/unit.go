@@ -27,6 +27,16 @@ func Valid(name string) bool { return len(name) < 256 && unitName.MatchString(na
 // and waits for those of them that are devices or network-online.target, which come
 // only when somebody wants them. Link it from Wants to have it at boot.
 func Oneshot(description string, after, lines []string) (text string, err error) {
+	return oneshot(description, after, "", lines)
+}
+
+// With is a Oneshot that runs after another unit, and again whenever that one is
+// restarted or reloaded: because it forgets then what the lines have set.
+func With(description, other string, lines []string) (text string, err error) {
+	return oneshot(description, []string{other}, other, lines)
+}
+
+func oneshot(description string, after []string, with string, lines []string) (text string, err error) {
 	if description, err = plain(description); err != nil {
 		return "", fmt.Errorf("description: %w", err)
 	}
@@ -41,6 +51,9 @@ func Oneshot(description string, after, lines []string) (text string, err error)
 		}
 		fmt.Fprintf(&b, "After=%s\n", name)
 	}
+	if with != "" {
+		fmt.Fprintf(&b, "PartOf=%s\nReloadPropagatedFrom=%s\n", with, with)
+	}
 	b.WriteString("\n[Service]\nType=oneshot\nRemainAfterExit=yes\nEnvironment=LC_ALL=C\n")
 	if len(lines) == 0 {
 		return "", fmt.Errorf("%q: nothing to run", description)
@@ -51,6 +64,9 @@ func Oneshot(description string, after, lines []string) (text string, err error)
 			return "", fmt.Errorf("%q: %w", line, err)
 		}
 		fmt.Fprintf(&b, "ExecStart=/bin/sh -c %s\n", word)
+		if with != "" {
+			fmt.Fprintf(&b, "ExecReload=/bin/sh -c %s\n", word)
+		}
 	}
 	b.WriteString("\n[Install]\nWantedBy=multi-user.target\n")
 	return b.String(), nil

@@ -158,6 +158,29 @@ func TestSystemdReadsIt(t *testing.T) {
 	}
 }
 
+func TestWith(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not installed")
+	}
+	text, err := With("rules of its own", "nftables.service", []string{`nft insert rule inet filter input iifname '"eth0"' accept`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "weft-firewall-eth0.service")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(analyze, "verify", file).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+	for _, want := range []string{"After=nftables.service", "PartOf=nftables.service", "ReloadPropagatedFrom=nftables.service", "ExecReload=/bin/sh"} {
+		if !strings.Contains(text, "\n"+want) {
+			t.Errorf("no %s:\n%s", want, text)
+		}
+	}
+}
+
 // shared is a folder that another user may read.
 func shared(t *testing.T) string {
 	t.Helper()
