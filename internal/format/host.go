@@ -64,10 +64,11 @@ const softAtBoot = `echo looked; p='rdma[[:space:]]+link[[:space:]]+add|rxe_cfg|
 	`sed -nE 's/^ExecStart(Pre|Post)?=[-@:+!]*([^[:space:]]+).*/\2/p' /etc/systemd/system/*.wants/*.service /etc/systemd/system/*.requires/*.service 2>/dev/null | sort -u | ` +
 	`while read -r f; do h=; read -r h 2>/dev/null <"$f"; case $h in '#!'*) grep -lsE "$p" "$f";; esac; done; true`
 
-// units are the services that a fabric cares about: these by name, so that one that
-// is not there says so, and those of a family that systemd has loaded or that are
-// installed, for show takes no pattern for others. A template is no service yet.
-const units = "opensm.service opensmd.service docker.service containerd.service podman.service slurmd.service ray.service vllm.service openibd.service nvidia-fabricmanager.service " +
+// units are the services that a fabric cares about, and those that keep the time or the
+// firewall: these by name, so that one that is not there says so, and those of a family
+// that systemd has loaded or that are installed, for show takes no pattern for others. A
+// template is no service yet.
+const units = "opensm.service opensmd.service docker.service containerd.service podman.service slurmd.service ray.service vllm.service openibd.service nvidia-fabricmanager.service systemd-timesyncd.service chrony.service chronyd.service ntpsec.service ntpd.service openntpd.service nftables.service " +
 	"$({ systemctl list-units --all --plain --no-legend 'opensm*.service' 'ray*.service' 'vllm*.service' ; systemctl list-unit-files --no-legend 'ray*.service' 'vllm*.service' ; } 2>/dev/null | cut -d' ' -f1 | grep -v '@\\.' | sort -u)"
 
 // The packages that checks ask for, by distribution.
