@@ -1,3 +1,5 @@
 package plan
 
 var tuneEffects = []effect{}
+
+var clusterEffects = []clusterEffect{}

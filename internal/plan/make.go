@@ -78,7 +78,7 @@ func (d *draft) leave(f check.Finding, why string) {
 // foresee judges the facts as they will be.
 func (p *Plan) foresee(c *check.Case, checks []check.Check) {
 	for _, s := range p.Steps {
-		Set(c.Node(s.Node), s.What, s.To) // a fact that cannot be foreseen stays as it is
+		SetIn(&c.Cluster, s.Node, s.What, s.To) // a fact that cannot be foreseen stays as it is
 	}
 	p.After = map[string]int{}
 	for i, n := range check.Count(check.Run(checks, c)) {
@@ -106,6 +106,29 @@ func Set(n *fact.Node, what, value string) error {
 		}
 	}
 	return fmt.Errorf("%s: nothing is known of it", what)
+}
+
+// clusterEffect is an effect that other nodes feel, too: a subnet manager is one.
+type clusterEffect struct {
+	What string
+	Set  func(c *fact.Cluster, n *fact.Node, name, value string) error
+}
+
+// SetIn is Set for a step of a node, with what it does to the rest of the cluster.
+func SetIn(c *fact.Cluster, node, what, value string) error {
+	n := c.Node(node)
+	if n == nil {
+		return fmt.Errorf("%s: no such node", node)
+	}
+	for _, e := range clusterEffects {
+		if name, ok := named(e.What, what); ok {
+			if err := e.Set(c, n, name, value); err != nil {
+				return fmt.Errorf("%s: %w", what, err)
+			}
+			return nil
+		}
+	}
+	return Set(n, what, value)
 }
 
 // named matches what against a pattern with at most one *.

@@ -50,7 +50,7 @@ func prove(t *testing.T, x try) {
 	}
 	for _, s := range p.Steps {
 		whole(t, s)
-		if err := Set(c.Node(s.Node), s.What, s.To); err != nil {
+		if err := SetIn(&c.Cluster, s.Node, s.What, s.To); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,7 +61,7 @@ func prove(t *testing.T, x try) {
 		t.Errorf("a second plan has steps: %+v", again.Steps)
 	}
 	for _, s := range slices.Backward(p.Steps) {
-		if err := Set(c.Node(s.Node), s.What, s.From); err != nil {
+		if err := SetIn(&c.Cluster, s.Node, s.What, s.From); err != nil {
 			t.Fatal(err)
 		}
 	}
