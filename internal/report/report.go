@@ -3,6 +3,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"strings"
@@ -49,10 +50,13 @@ func join(kind string, body any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := json.Marshal(body)
-	if err != nil {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // commands are read by people, too
+	if err := enc.Encode(body); err != nil {
 		return nil, err
 	}
+	rest := bytes.TrimRight(text.Bytes(), "\n")
 	if string(rest) == "{}" || rest[0] != '{' {
 		return head, nil
 	}
