@@ -30,6 +30,7 @@ type Accepted struct {
 // Options are how text is written.
 type Options struct {
 	All    bool // passes and skips too
+	Full   bool // every step of a plan whole, however many are alike
 	Colour bool
 	Width  int // of the terminal; 0 does not wrap
 }
