@@ -58,6 +58,12 @@ func clockRef(nodes []*fact.Node) (ref float64, whom string) {
 	return 0, whom
 }
 
+// ClockRef is the skew of a node whose clock is right.
+func ClockRef(nodes []*fact.Node) float64 {
+	ref, _ := clockRef(nodes)
+	return ref
+}
+
 func judgeClock(n *fact.Node, ref float64, whom string) Finding {
 	f := Finding{Subject: node(n), Got: "within 100 ms"}
 	skew, measured := n.Host.ClockSkew.Get()
