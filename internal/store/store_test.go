@@ -25,7 +25,7 @@ func TestSaveThenLast(t *testing.T) {
 	if b, _ := os.ReadFile(path); string(b) != fmt.Sprintf("dump %d", Keep+4) {
 		t.Errorf("last holds %q", b)
 	}
-	if names, _ := s.names(); len(names) != Keep {
+	if names, _ := s.names("dumps", ".dump"); len(names) != Keep {
 		t.Errorf("%d dumps are kept, want %d", len(names), Keep)
 	}
 	if info, _ := os.Stat(s.dir); info.Mode().Perm() != 0o700 {
