@@ -11,6 +11,7 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 )
@@ -45,6 +46,7 @@ type Target struct {
 // through Sanitise first.
 type Job struct {
 	Script   string
+	Stdin    io.Reader     // what the script reads; it then travels as an argument, so it must be short. nil is /dev/null
 	Deadline time.Duration // from the moment the script may start; 0 is none
 	Stdout   io.Writer     // nil discards; an error from it ends the job
 	Stderr   io.Writer     // the same; called at the same time as Stdout, and never with ssh's own words
@@ -54,6 +56,7 @@ type Job struct {
 type Options struct {
 	Config string // ssh -F; "" is the person's own configuration
 	Width  int    // scripts at once over all nodes; 0 is DefaultWidth
+	Fresh  bool   // every job has a connection of its own: it shows that a new one can be made
 }
 
 // Runner runs jobs. Scripts wait for one of Width slots; finding out where a
@@ -78,9 +81,13 @@ func New(o Options) *Runner {
 	if abs, err := filepath.Abs(o.Config); err == nil && o.Config != "" {
 		o.Config = abs // it is also part of the connection's name, and of commands to paste
 	}
+	sockets := ""
+	if !o.Fresh {
+		sockets = socketDir()
+	}
 	return &Runner{
 		config:  o.Config,
-		sockets: socketDir(),
+		sockets: sockets,
 		slots:   make(chan struct{}, o.Width),
 		lookups: make(chan struct{}, 2*runtime.NumCPU()), // ssh -G only computes
 		nodes:   map[string]node{},
@@ -92,7 +99,13 @@ func New(o Options) *Runner {
 // writers comes back wrapped.
 func (r *Runner) Run(ctx context.Context, t Target, j Job) error {
 	to := route{}
-	argv := []string{"sh", "-s"}
+	argv, stdin := []string{"sh", "-s"}, io.Reader(strings.NewReader(wrap(j.Script)))
+	if j.Stdin != nil {
+		argv, stdin = []string{"sh", "-c", begin + j.Script}, j.Stdin
+		if t.SSH != "" {
+			argv[2] = quote(argv[2]) // the login shell takes it apart again
+		}
+	}
 	if t.SSH != "" {
 		if _, err := osexec.LookPath("ssh"); err != nil {
 			return &Error{Target: t, Class: SSHMissing}
@@ -114,7 +127,7 @@ func (r *Runner) Run(ctx context.Context, t Target, j Job) error {
 		defer cancel()
 	}
 	said := stderr{script: j.Stderr, tail: tail{max: tailMax}}
-	exit, err := spawn(ctx, argv, wrap(j.Script), j.Stdout, &said)
+	exit, err := spawn(ctx, argv, stdin, j.Stdout, &said)
 	if err == nil && exit == 0 {
 		return nil
 	}
@@ -163,13 +176,14 @@ func Each[R any](ctx context.Context, targets []Target, f func(context.Context, 
 const (
 	mark      = "\x1eweft\x1e"
 	printMark = `printf '\036weft\036' >&2`
+	begin     = printMark + "; export LC_ALL=C; "
 )
 
 // wrap makes the shell read all of the script before it runs any of it, keeps
 // the script's commands from reading the script, and keeps 255 for ssh. It adds
 // no line before the script, so the shell's line numbers are the script's.
 func wrap(script string) string {
-	return "( " + printMark + "; export LC_ALL=C; " + script +
+	return "( " + begin + script +
 		"\n) </dev/null; e=$?; [ $e -ne 255 ] || e=254; exit $e\n"
 }
 

@@ -30,7 +30,7 @@ func (e *writerError) Error() string { return e.err.Error() }
 // writers, holding one small buffer each. It returns the exit status, 128 plus
 // the number for a signal. When ctx is done, or a writer returns an error, it
 // ends the whole group and returns an error.
-func spawn(ctx context.Context, argv []string, stdin string, stdout, stderr io.Writer) (int, error) {
+func spawn(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -58,7 +58,7 @@ func spawn(ctx context.Context, argv []string, stdin string, stdout, stderr io.W
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
-		io.WriteString(in, stdin) // a shell that exits early does not read all of it
+		io.Copy(in, stdin) // a shell that exits early does not read all of it
 		in.Close()
 	}()
 	outDone, errsDone := drain(out, stdout, cancel), drain(errs, stderr, cancel)

@@ -160,7 +160,7 @@ func (r *Runner) lookup(ctx context.Context, t Target) (route, error) {
 	}
 	defer give(r.lookups)
 	out, end := Capped{Max: 256 << 10}, tail{max: tailMax}
-	exit, err := spawn(ctx, append(r.ssh(), "-G", "--", t.SSH), "", &out, &end)
+	exit, err := spawn(ctx, append(r.ssh(), "-G", "--", t.SSH), strings.NewReader(""), &out, &end)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return to, stopped(t, to, context.Cause(ctx))
@@ -238,7 +238,7 @@ func probe(ctx context.Context, t Target, to route) error {
 // in sshconnect.c), so it is asked again for one that is not.
 func (r *Runner) explain(ctx context.Context, t Target, e *Error) {
 	end := tail{max: tailMax}
-	exit, err := spawn(ctx, append(r.sshAlone(), "--", t.SSH, "true"), "", nil, &end)
+	exit, err := spawn(ctx, append(r.sshAlone(), "--", t.SSH, "true"), strings.NewReader(""), nil, &end)
 	if err == nil && exit == sshExit {
 		e.Detail = detail(end.String())
 		e.Class = classify(e.Detail)
@@ -262,7 +262,7 @@ func (r *Runner) Close() {
 			defer cancel()
 			if take(ctx, r.lookups) == nil {
 				defer give(r.lookups)
-				spawn(ctx, append(r.ssh(), "-O", "exit", "--", target), "", nil, nil)
+				spawn(ctx, append(r.ssh(), "-O", "exit", "--", target), strings.NewReader(""), nil, nil)
 			}
 		})
 	}

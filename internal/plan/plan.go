@@ -80,11 +80,14 @@ const (
 	RiskBoot Risk = "boot" // the next boot is different
 )
 
-// Risks lists the risks that must be accepted, with what they mean.
-var Risks = []struct {
+// RiskOf is a risk and what it means.
+type RiskOf struct {
 	Risk Risk
 	What string
-}{
+}
+
+// Risks lists the risks that must be accepted, with what they mean.
+var Risks = []RiskOf{
 	{RiskLink, "a data link drops for a moment: RDMA connections over it end"},
 	{RiskSSH, "the management network changes: weft may lose the node, and the node comes back by itself"},
 	{RiskBoot, "the next boot is different: a kernel parameter or an initial ramdisk"},

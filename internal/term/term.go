@@ -13,6 +13,9 @@ import (
 	xterm "golang.org/x/term"
 )
 
+// Is reports whether a file is a terminal.
+func Is(f *os.File) bool { return xterm.IsTerminal(int(f.Fd())) }
+
 // Width is the width of standard output, 0 when it is not a terminal.
 func Width(out io.Writer) int {
 	f, ok := out.(*os.File)
@@ -42,6 +45,8 @@ type Progress struct {
 	total int
 	done  int
 	what  string
+	note  string
+	wide  int // columns that were written
 	start time.Time
 	shown time.Time
 	stop  chan struct{}
@@ -80,26 +85,35 @@ func (p *Progress) Step() {
 	p.mu.Unlock()
 }
 
+// Note says what is being done right now.
+func (p *Progress) Note(note string) {
+	p.mu.Lock()
+	p.note = ", " + note
+	p.mu.Unlock()
+}
+
 // Done ends the progress and clears its line.
 func (p *Progress) Done() {
 	close(p.stop)
 	p.ended.Wait()
 	if p.tty && p.shown != p.start {
-		fmt.Fprintf(p.err, "\r%s\r", strings.Repeat(" ", max(60, len(p.what)+30)))
+		fmt.Fprintf(p.err, "\r%s\r", strings.Repeat(" ", max(60, p.wide)))
 	}
 }
 
 func (p *Progress) show(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := fmt.Sprintf("weft: %s: %d of %d, %.0f s", p.what, p.done, p.total, now.Sub(p.start).Seconds())
+	text := fmt.Sprintf("weft: %s: %d of %d, %.0f s", p.what, p.done, p.total, now.Sub(p.start).Seconds()) + p.note
 	if p.total == 0 {
 		text = fmt.Sprintf("weft: %s: %.0f s so far", p.what, now.Sub(p.start).Seconds())
 	}
 	switch {
 	case now.Sub(p.start) < quiet:
 	case p.tty:
-		fmt.Fprintf(p.err, "\r%-60s", text)
+		text = text[:min(len(text), max(60, Width(p.err)-1))]
+		fmt.Fprintf(p.err, "\r%-*s", max(p.wide, 60), text)
+		p.wide = max(p.wide, len(text))
 		p.shown = now
 	case now.Sub(p.shown) >= lines:
 		fmt.Fprintln(p.err, text)
