@@ -15,7 +15,8 @@ import (
 // PlanReport is the answer of weft plan.
 type PlanReport struct {
 	plan.Plan
-	Next string // the command that helps most now
+	Short bool   // one line for each step: for who has read it before
+	Next  string // the command that helps most now
 }
 
 // maxAlike is how many steps that are alike are shown whole.
@@ -25,26 +26,10 @@ const maxAlike = 3
 // it, then what is to be done by hand, then what all of it means.
 func (r PlanReport) Text(w io.Writer, o Options) error {
 	var b strings.Builder
-	for _, alike := range foldSteps(r.Steps) {
-		whole := alike
-		if !o.Full && len(alike) > maxAlike {
-			whole = alike[:1]
-		}
-		for _, f := range whole {
-			writeStep(&b, f, o)
-		}
-		writeAlike(&b, alike[len(whole):])
-	}
-	if len(r.Hand) > 0 {
-		b.WriteString("by hand:\n")
-		for _, h := range foldHands(r.Hand) {
-			fmt.Fprintf(&b, "  %s  %s\n", h.Check, wrap(clean(h.subjects+"  "+h.What), o.Width, 4+len(h.Check)))
-			if h.Why != "" {
-				fmt.Fprintf(&b, "      not by weft: %s\n", wrap(clean(h.Why), o.Width, 19))
-			}
-			fixes(&b, h.Do, 6)
-		}
-		b.WriteString("\n")
+	if r.Short {
+		r.lines(&b)
+	} else {
+		r.blocks(&b, o)
 	}
 	r.summary(&b)
 	if r.Next != "" {
@@ -54,9 +39,34 @@ func (r PlanReport) Text(w io.Writer, o Options) error {
 	return err
 }
 
-// Brief writes one line for each step, and what all of it means: enough to say yes to a
-// plan that was read before.
-func (r PlanReport) Brief(w io.Writer, _ Options) error {
+// blocks writes every step whole, and what is to be done by hand.
+func (r PlanReport) blocks(b *strings.Builder, o Options) {
+	for _, alike := range foldSteps(r.Steps) {
+		whole := alike
+		if !o.Full && len(alike) > maxAlike {
+			whole = alike[:1]
+		}
+		for _, f := range whole {
+			writeStep(b, f, o)
+		}
+		writeAlike(b, alike[len(whole):])
+	}
+	if len(r.Hand) == 0 {
+		return
+	}
+	b.WriteString("by hand:\n")
+	for _, h := range foldHands(r.Hand) {
+		fmt.Fprintf(b, "  %s  %s\n", h.Check, wrap(clean(h.subjects+"  "+h.What), o.Width, 4+len(h.Check)))
+		if h.Why != "" {
+			fmt.Fprintf(b, "      not by weft: %s\n", wrap(clean(h.Why), o.Width, 19))
+		}
+		fixes(b, h.Do, 6)
+	}
+	b.WriteString("\n")
+}
+
+// lines writes one line for each step.
+func (r PlanReport) lines(b *strings.Builder) {
 	rows := [][]string{}
 	for _, alike := range foldSteps(r.Steps) {
 		first, nodes := alike[0], []string{}
@@ -70,16 +80,10 @@ func (r PlanReport) Brief(w io.Writer, _ Options) error {
 		all := foldedStep{nodes: nodes}
 		rows = append(rows, []string{all.on(), oneLine(first.What), values, conditions(&first.Step)})
 	}
-	var b strings.Builder
-	if err := Table(&b, rows); err != nil {
-		return err
-	}
+	_ = Table(b, rows) // a Builder takes everything
 	if len(rows) > 0 {
 		b.WriteString("\n")
 	}
-	r.summary(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // writeStep writes everything that a step is.

@@ -93,11 +93,8 @@ risk boot (1 step): the next boot is different: a kernel parameter or an initial
 next:
     weft apply --accept-risk=link,boot
 `)
-	var b strings.Builder
-	if err := r.Brief(&b, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	wantText(t, b.String(), `n[1-2]  net/rail0/mtu  1500 → 9000  risk link
+	r.Short, r.Next = true, ""
+	wantText(t, write(t, r, Options{}), `n[1-2]  net/rail0/mtu  1500 → 9000  risk link
 n1      cmdline/iommu  – → pt       risk boot, from the next boot on
 
 weft.yaml: 3 steps on 2 nodes; left afterwards: 1 fail
@@ -141,10 +138,9 @@ risk link (128 steps): a data link drops for a moment: RDMA connections over it 
 	if n := strings.Count(full, "now:"); n != 129 {
 		t.Errorf("%d blocks in full, want 129", n)
 	}
-	var b strings.Builder
-	_ = r.Brief(&b, Options{})
-	if want := "gpu[001-128]  net/rail0/addr  each its own value\n"; !strings.Contains(b.String(), want) {
-		t.Errorf("brief:\n%s", b.String())
+	r.Short = true
+	if short, want := write(t, r, Options{}), "gpu[001-128]  net/rail0/addr  each its own value\n"; !strings.Contains(short, want) {
+		t.Errorf("short:\n%s", short)
 	}
 }
 
@@ -199,11 +195,10 @@ func TestAPlanPlaysNoTricks(t *testing.T) {
 	s := plan.Step{Node: "n1", What: "x" + evil, From: "a\nb" + evil, To: evil, Do: []string{"do" + evil + "\nagain"}, Undo: []string{evil}, Note: evil, Then: []string{"c"},
 		Files: []plan.File{{Path: "/x" + evil, Old: text(evil), New: text("\ttab\n" + evil)}, {Path: "/l" + evil, New: text(evil), Link: true}}}
 	r := PlanReport{Plan: plan.Plan{Steps: []plan.Step{s}, Hand: []plan.Hand{{Node: "n1", Part: evil, Check: "c", What: evil, Why: evil, Do: []string{evil}}}}}
-	var brief strings.Builder
-	_ = r.Brief(&brief, Options{})
 	got := write(t, r, Options{})
-	if strings.ContainsAny(got+brief.String(), "\x1b\u202e\r\a") {
-		t.Errorf("got %q", got+brief.String())
+	r.Short = true
+	if all := got + write(t, r, Options{}); strings.ContainsAny(all, "\x1b\u202e\r\a") {
+		t.Errorf("got %q", all)
 	}
 	for _, want := range []string{"a⏎b", "          +\ttab\n", "\n          again\n"} {
 		if !strings.Contains(got, want) {
