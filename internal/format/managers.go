@@ -65,10 +65,11 @@ func bootTool(d *dump.Node, s *fact.Settings) string {
 	_, cmdline := d.Text["/etc/kernel/cmdline"]
 	entries := len(d.Dir("/boot/loader/entries"))+len(d.Dir("/boot/efi/loader/entries"))+len(d.Dir("/efi/loader/entries")) > 0
 	systemdBoot := strings.HasPrefix(active(d)["loader"], "systemd-boot")
+	told := entries || cmdline && s.Has("kernel-install")
 	switch {
 	case s.Has("kernelstub"):
 		return "kernelstub"
-	case systemdBoot && s.Has("kernel-install") && (cmdline || entries):
+	case systemdBoot && told:
 		return "systemd-boot"
 	case systemdBoot:
 		return ""
@@ -80,7 +81,7 @@ func bootTool(d *dump.Node, s *fact.Settings) string {
 		return "grub2-mkconfig"
 	case grub && s.Has("grub-mkconfig"):
 		return "grub-mkconfig"
-	case !grub && s.Has("kernel-install") && (cmdline || entries):
+	case !grub && told:
 		return "systemd-boot"
 	}
 	return ""

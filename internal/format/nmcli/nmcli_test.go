@@ -80,3 +80,46 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestActive(t *testing.T) {
+	in := id1 + `:rail0:/etc/NetworkManager/system-connections/rail0.nmconnection:802-3-ethernet` + "\n" +
+		id2 + `:ib\:0:/run/NetworkManager/system-connections/a\:b \\ c.nmconnection:infiniband` + "\n" +
+		id2 + `:::vpn` + "\n"
+	want := []Active{
+		{id1, "rail0", "/etc/NetworkManager/system-connections/rail0.nmconnection", "802-3-ethernet"},
+		{id2, "ib:0", `/run/NetworkManager/system-connections/a:b \ c.nmconnection`, "infiniband"},
+		{id2, "", "", "vpn"},
+	}
+	got, err := ParseActive([]byte(in))
+	if err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	for in, want := range map[string]string{
+		"Error: NetworkManager is not running.": "line 1: nmcli reported an error",
+		id1 + ":eth0":                           "line 1:",
+	} {
+		if _, err := ParseActive([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseActive(%q): %v, want %q", in, err, want)
+		}
+	}
+}
+
+// FuzzActive: what is found says it again in nmcli's words.
+func FuzzActive(f *testing.F) {
+	f.Add(id1, "rail0", "/etc/a:b\\c")
+	f.Fuzz(func(t *testing.T, uuid, device, file string) {
+		line := escape(uuid) + ":" + escape(device) + ":" + escape(file) + ":vlan"
+		got, err := ParseActive([]byte(line))
+		if strings.ContainsAny(line, "\n\r") || strings.TrimSpace(line) != line || !isUUID(uuid) {
+			return // more than one line, or none of nmcli's: it must only not panic
+		}
+		if want := (Active{uuid, none(device), none(file), "vlan"}); err != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("%q: %+v, %v", line, got, err)
+		}
+	})
+}
+
+func escape(s string) string { return strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(s) }
