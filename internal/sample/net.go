@@ -2,6 +2,8 @@ package sample
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -194,5 +196,14 @@ func (m *Machine) writeRoutes(w writer) {
 			}
 		}
 	}
+	slices.SortStableFunc(routes, func(a, b ipRoute) int { return firstOf(a.Dst).Compare(firstOf(b.Dst)) }) // as the kernel keeps them
 	w.cmd("ip -j route", jsonLine(routes))
+}
+
+// firstOf is the first address that a route leads to.
+func firstOf(dst string) netip.Addr {
+	if dst == "default" {
+		return netip.IPv4Unspecified()
+	}
+	return prefixes([]string{dst})[0].Addr()
 }
