@@ -2,19 +2,321 @@ package plan
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"weft/internal/fact"
+	"weft/internal/unit"
 )
 
 var netEffects = []effect{
-	{"net/*/mtu", func(n *fact.Node, name, value string) error {
-		mtu, err := strconv.Atoi(value)
-		d := n.Netdev(name)
-		if err != nil || d == nil {
-			return fmt.Errorf("%q is no MTU of a netdev", value)
+	{"net/*/mtu", setMTU},
+	{"net/*/addr", setAddrs},
+	{"net/*/up", setUp},
+	{"net/*/default", setDefault},
+	{"net/*/ipoib", setIPoIB},
+	{"net/*/qdisc", setQdisc},
+	{"route/*", setPeerRoute},
+	{"hosts", setHosts},
+}
+
+// setMTU also foresees full-size pings: one that this end's MTU kept back will come.
+func setMTU(n *fact.Node, name, value string) error {
+	mtu, err := strconv.Atoi(value)
+	d := n.Netdev(name)
+	if err != nil || d == nil {
+		return fmt.Errorf("%q is no MTU of a netdev", value)
+	}
+	const headers = 28 // of a ping: IPv4 20, ICMP 8 (RFC 791, RFC 792)
+	for i := range n.Peers {
+		pe := &n.Peers[i]
+		if p := n.Port(pe.Port); p == nil || p.Netdev != name || !pe.Jumbo.Known() {
+			continue
 		}
-		d.MTU = fact.Some(mtu)
+		switch room := pe.JumboSize + headers; {
+		case mtu < room:
+			pe.Jumbo = fact.Some(false)
+		case d.MTU.Or(room) < room:
+			pe.Jumbo = fact.Some(true)
+		}
+	}
+	d.MTU = fact.Some(mtu)
+	return nil
+}
+
+// addrWords are addresses as a person reads them: the usual ones without what is usual.
+func addrWords(addrs []string) string {
+	var out []string
+	for _, a := range addrs {
+		if p := prefix(strings.Fields(a)[0]); p.IsValid() && a == usual(p) {
+			a = p.String()
+		}
+		out = append(out, a)
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+// setAddrs sets the IPv4 addresses of a netdev, and what the kernel makes of them: GIDs
+// and routes.
+func setAddrs(n *fact.Node, name, value string) error {
+	d := n.Netdev(name)
+	if d == nil {
+		return fmt.Errorf("%q is no netdev", name)
+	}
+	var addrs, again []string
+	var new []netip.Prefix
+	if value != "none" {
+		for _, a := range strings.Split(value, ", ") {
+			f := strings.Fields(a)
+			if len(f) == 0 {
+				return fmt.Errorf("%q are no addresses", value)
+			}
+			p := prefix(f[0])
+			if len(f) > 2 && f[1] == "peer" {
+				own, _ := netip.ParseAddr(f[0])
+				p = netip.PrefixFrom(own, prefix(f[2]).Bits())
+			}
+			if !p.IsValid() || !p.Addr().Is4() {
+				return fmt.Errorf("%q is no address", a)
+			}
+			switch {
+			case len(f) == 1:
+				a = usual(p)
+			case f[1] == "?":
+				a = ""
+			}
+			new, addrs, again = append(new, p), append(addrs, p.String()), append(again, a)
+		}
+	}
+	old := map[netip.Prefix]bool{}
+	for i, s := range d.Addrs {
+		p := prefix(s)
+		if p.Addr().Is4() {
+			old[p] = true
+			continue
+		}
+		addrs = append(addrs, s)
+		if i < len(d.Again) {
+			again = append(again, d.Again[i])
+		}
+	}
+	before := slices.Clone(n.Settings.Routes)
+	for p := range old {
+		if !slices.Contains(new, p) {
+			lose(n, d, p)
+		}
+	}
+	d.Addrs, d.Again = addrs, again
+	for _, p := range new {
+		if !old[p] {
+			gain(n, d, p)
+		}
+	}
+	reroute(n, before)
+	return nil
+}
+
+// lose takes away what the kernel made of an address.
+func lose(n *fact.Node, d *fact.Netdev, a netip.Prefix) {
+	for _, p := range n.Ports {
+		if p.Netdev == d.Name && p.RoCE() {
+			p.GIDs = slices.DeleteFunc(p.GIDs, func(g fact.GID) bool { return g.GID == gidOf(a.Addr()) && (g.Netdev == d.Name || g.Netdev == "") })
+		}
+	}
+	gone := kernelRoute(a, d.Name).Again
+	n.Settings.Routes = slices.DeleteFunc(n.Settings.Routes, func(r fact.Route) bool { return r.Again == gone })
+}
+
+// gidOf is an IPv4 address as a GID.
+func gidOf(a netip.Addr) string { return netip.AddrFrom16(a.As16()).StringExpanded() }
+
+// gain is what the kernel makes of an address: GIDs at the first free indices, one for
+// each version of RoCE that the port speaks, and the route to its subnet.
+func gain(n *fact.Node, d *fact.Netdev, a netip.Prefix) {
+	for _, p := range n.Ports {
+		if p.Netdev != d.Name || !p.RoCE() || !p.GIDsRead {
+			continue
+		}
+		kinds := []string{"IB/RoCE v1", "RoCE v2"}
+		if p.Soft() || p.Driver == "irdma" {
+			kinds = kinds[1:]
+		}
+		if len(p.GIDs) > 0 {
+			kinds = slices.DeleteFunc(kinds, func(k string) bool {
+				return !slices.ContainsFunc(p.GIDs, func(g fact.GID) bool { return g.Type == k })
+			})
+		}
+		for _, kind := range kinds {
+			free := 0
+			for free < len(p.GIDs) && p.GIDs[free].Index == free {
+				free++
+			}
+			p.GIDs = slices.Insert(p.GIDs, free, fact.GID{Index: free, GID: gidOf(a.Addr()), Type: kind, Netdev: d.Name})
+		}
+	}
+	if d.Oper == "down" {
+		return
+	}
+	// ip route lists by destination, the default first, and equal ones as they came.
+	at := slices.IndexFunc(n.Settings.Routes, func(r fact.Route) bool {
+		to, other := prefix(r.Dst), n.Netdev(r.Dev)
+		return r.Dst != "default" && (!to.Addr().Is4() || to.Addr().Compare(a.Masked().Addr()) > 0 || to == a.Masked() && other != nil && other.Index > d.Index)
+	})
+	if at < 0 {
+		at = len(n.Settings.Routes)
+	}
+	n.Settings.Routes = slices.Insert(n.Settings.Routes, at, kernelRoute(a, d.Name))
+}
+
+// reroute finds anew by which netdev peers are reached, where the table before tells
+// what the kernel said.
+func reroute(n *fact.Node, before []fact.Route) {
+	way := func(routes []fact.Route, to string) (dev, src string) {
+		a, _ := netip.ParseAddr(to)
+		r := lookup(routes, a)
+		if r == nil {
+			return "", ""
+		}
+		if src = r.Src; src == "" && n.Netdev(r.Dev) != nil {
+			for _, p := range n.Netdev(r.Dev).Prefixes() {
+				if p.Addr().Is4() && src == "" {
+					src = p.Addr().String()
+				}
+			}
+		}
+		return r.Dev, src
+	}
+	for i := range n.Peers {
+		pe := &n.Peers[i]
+		dev, src := way(before, pe.Addr)
+		newDev, newSrc := way(n.Settings.Routes, pe.Addr)
+		if dev == pe.RouteDev && (dev != newDev || src == pe.RouteSrc) {
+			pe.RouteDev, pe.RouteSrc = newDev, newSrc
+		}
+	}
+}
+
+func setUp(n *fact.Node, name, value string) error {
+	d := n.Netdev(name)
+	if d == nil || value != "on" && value != "off" {
+		return fmt.Errorf("%q is no netdev that can be %s", name, value)
+	}
+	d.Off, d.Oper, d.Carrier = true, "down", fact.Val[bool]{}
+	state, phys := "DOWN", "Disabled"
+	if value == "on" {
+		d.Off, d.Oper, d.Carrier = false, "up", fact.Some(true)
+		state, phys = "ACTIVE", "LinkUp"
+	}
+	for _, p := range n.Ports {
+		if p.Netdev == name {
+			p.State, p.Phys = state, phys
+		}
+	}
+	return nil
+}
+
+// setDefault takes a netdev's default route away, or brings back the one that the value
+// says.
+func setDefault(n *fact.Node, name, value string) error {
+	if value == "none" {
+		n.Settings.Routes = slices.DeleteFunc(n.Settings.Routes, func(r fact.Route) bool {
+			return r.Dst == "default" && r.Dev == name && !strings.Contains(r.Via, ":")
+		})
 		return nil
-	}},
+	}
+	r := fact.Route{Dst: "default", Dev: name, Again: value}
+	f := strings.Fields(value)
+	for i := 1; i+1 < len(f); i++ {
+		switch f[i] {
+		case "via":
+			r.Via = f[i+1]
+		case "src":
+			r.Src = f[i+1]
+		case "metric":
+			r.Metric, _ = strconv.Atoi(f[i+1])
+		}
+	}
+	if len(f) < 3 || f[0] != "default" {
+		return fmt.Errorf("%q is no default route", value)
+	}
+	at := 0
+	for at < len(n.Settings.Routes) && n.Settings.Routes[at].Dst == "default" && n.Settings.Routes[at].Metric < r.Metric {
+		at++
+	}
+	n.Settings.Routes = slices.Insert(n.Settings.Routes, at, r)
+	return nil
+}
+
+func setIPoIB(n *fact.Node, name, value string) error {
+	d := n.Netdev(name)
+	mode, number, _ := strings.Cut(value, ", mtu ")
+	mtu, err := strconv.Atoi(number)
+	if d == nil || err != nil {
+		return fmt.Errorf("%q is no mode of a netdev", value)
+	}
+	d.Mode, d.MTU = mode, fact.Some(mtu)
+	return nil
+}
+
+// setQdisc brings back the netem that the value says, or what the kernel has without.
+func setQdisc(n *fact.Node, name, value string) error {
+	d := n.Netdev(name)
+	if d == nil {
+		return fmt.Errorf("%q is no netdev", name)
+	}
+	if !strings.Contains(value, " netem ") {
+		d.Qdiscs = []fact.Qdisc{{Kind: "pfifo_fast"}}
+		return nil
+	}
+	q := fact.Qdisc{Kind: "netem", Again: value}
+	f := strings.Fields(value)
+	for i := 0; i+1 < len(f); i++ {
+		switch f[i] {
+		case "delay":
+			t, _ := time.ParseDuration(f[i+1])
+			q.Does = append(q.Does, "delay "+t.String())
+		case "loss", "duplicate", "corrupt":
+			v, _ := strconv.ParseFloat(strings.TrimSuffix(f[i+1], "%"), 64)
+			q.Does = append(q.Does, f[i]+" "+strconv.FormatFloat(v, 'g', 3, 64)+"%")
+		case "rate":
+			bits, _ := strconv.ParseInt(strings.TrimSuffix(f[i+1], "bit"), 10, 64)
+			q.Rate = fact.Some(unit.Rate(bits))
+		}
+	}
+	d.Qdiscs = []fact.Qdisc{q}
+	return nil
+}
+
+func setPeerRoute(n *fact.Node, addr, value string) error {
+	dev, src, _ := strings.Cut(value, " from ")
+	if value == "none" {
+		dev = ""
+	}
+	for i := range n.Peers {
+		if n.Peers[i].Addr == addr {
+			n.Peers[i].RouteDev, n.Peers[i].RouteSrc = dev, src
+		}
+	}
+	return nil
+}
+
+func setHosts(n *fact.Node, _, value string) error {
+	answers := map[string][]string{}
+	for _, part := range strings.Split(value, "; ") {
+		if f := strings.Fields(part); len(f) > 0 {
+			answers[f[0]] = f[1:]
+		}
+	}
+	for i := range n.Peers {
+		if addrs, ok := answers[n.Peers[i].Node]; ok {
+			n.Peers[i].Resolves = slices.Clone(addrs)
+		}
+	}
+	return nil
 }
