@@ -26,7 +26,7 @@ func (d *doc) next(want edit.Netdev) ([]splice, error) {
 		return nil, fmt.Errorf("line %d: %s is one of the %s, which have no IPoIB mode", b.item.line+1, want.Name, b.kind)
 	}
 	w := wish{d, b.item, want}
-	for _, do := range []func() ([]splice, error){w.mtu, w.mode, w.addrs, w.noDefault, w.routes} {
+	for _, do := range []func() ([]splice, error){w.mtu, w.mode, w.addrs, w.routes, w.noDefault} {
 		if changes, err := do(); err != nil || len(changes) > 0 {
 			return changes, err
 		}
@@ -129,16 +129,16 @@ func (w wish) addrs() ([]splice, error) {
 	}
 	becomes, add := edit.Align(there, wanted, func(int) bool { return true })
 	for i, p := range becomes {
-		switch {
-		case p == there[i]:
-		case p.IsValid():
+		if p.IsValid() && p != there[i] {
 			return w.replace(places[i], word(p.String()))
-		default:
-			return w.remove(it, i)
 		}
 	}
 	if len(add) > 0 {
 		return w.addItem(it.value, part{word: word(add[0].String())})
+	}
+	// The last of a list goes with its lines: so what goes, goes last.
+	if i := slices.Index(becomes, netip.Prefix{}); i >= 0 {
+		return w.remove(it, i)
 	}
 	return nil, nil
 }

@@ -82,6 +82,12 @@ func (n *node) str(key string) string {
 
 // read reads a text, or says what in it weft does not change.
 func read(text string) (d *doc, err error) {
+	// The library is a big parser and the text is a stranger's.
+	defer func() {
+		if r := recover(); r != nil {
+			d, err = nil, fmt.Errorf("the YAML reader gave up: %v", r)
+		}
+	}()
 	d = &doc{text: text, lines: strings.SplitAfter(text, "\n")}
 	if d.lines[len(d.lines)-1] == "" {
 		d.lines = d.lines[:len(d.lines)-1]

@@ -117,7 +117,7 @@ func stripRoutes(own map[string]any, w wish) {
 			left = append(left, r)
 		}
 	}
-	if own["routes"] = left; len(left) == 0 {
-		delete(own, "routes")
+	if delete(own, "routes"); len(left) > 0 {
+		own["routes"] = left
 	}
 }
