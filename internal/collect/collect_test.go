@@ -103,7 +103,13 @@ func TestOddFiles(t *testing.T) {
 	dir, r := tree(t, map[string]string{
 		"plain": "9000\n", "no newline": "x", "colon:name": "y\n", "marker": "-- n/etc/passwd --\nroot\n", "escape": "\x1b[31mred\n", "many": "a\nb\nc\n", "empty": "",
 	})
+	if err := os.Symlink("/dev/null", filepath.Join(dir, "masked")); err != nil {
+		t.Fatal(err)
+	}
 	both(t, r, func(t *testing.T, d *dump.Node) {
+		if len(d.Gap) > 0 {
+			t.Errorf("gaps %q", d.Gap)
+		}
 		for name, want := range map[string]string{"plain": "9000", "no newline": "x", "colon:name": "y", "marker": "-- n/etc/passwd --\nroot", "escape": "\x1b[31mred", "many": "a\nb\nc"} {
 			if got, ok := d.Get(dir + "/" + name); got != want || !ok {
 				t.Errorf("%s: got %q, %v; want %q", name, got, ok, want)

@@ -93,7 +93,7 @@ func readConfigFiles(d *dump.Node, s *fact.Settings) {
 	s.FilesRead = true
 	s.Files, s.FilesBarred = map[string]string{}, map[string]string{}
 	for key, text := range d.Text {
-		if !editable(key) {
+		if !Editable(key) {
 			continue
 		}
 		if s.Files[key] = text; !utf8.ValidString(text) {
@@ -103,7 +103,7 @@ func readConfigFiles(d *dump.Node, s *fact.Settings) {
 	for line := range strings.Lines(odd + rootOdd) {
 		kind, file, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		file, target, _ := strings.Cut(file, "\t")
-		if !editable(file) || d.Gap[file] != "" {
+		if !Editable(file) || d.Gap[file] != "" {
 			continue
 		}
 		text, there := s.Files[file]
@@ -122,8 +122,9 @@ func readConfigFiles(d *dump.Node, s *fact.Settings) {
 	}
 }
 
-// editable reports whether a file is one that weft plan may edit.
-func editable(file string) bool {
+// Editable reports whether a file is one that weft plan may edit: one that is read, so
+// that its absence is known.
+func Editable(file string) bool {
 	if !strings.HasPrefix(file, "/etc/") && !strings.HasPrefix(file, "/boot/") && !strings.HasPrefix(file, "/efi/") {
 		return false
 	}

@@ -296,7 +296,7 @@ func FuzzConfig(f *testing.F) {
 		Settle(Readers, d)
 		n := Node(d)
 		for path := range n.Settings.Files {
-			if d.Gap[path] != "" || !editable(path) {
+			if d.Gap[path] != "" || !Editable(path) {
 				t.Errorf("%s should not be there", path)
 			}
 		}
