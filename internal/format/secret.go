@@ -3,6 +3,7 @@ package format
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"weft/internal/dump"
 )
@@ -19,7 +20,29 @@ const SecretLines = `passw|passphrase|secret|psk|preshared|private[-_]?key|wep[-
 // HoldsSecret is the gap of a file with such a line.
 const HoldsSecret = "holds a secret, so it is not read"
 
-var secretLines = regexp.MustCompile("(?im)" + SecretLines)
+var secretLines = regexp.MustCompile("(?i)" + SecretLines)
+
+// secretWords are the words of which every such line has one: most lines have none, and
+// the expression takes a thousand times as long.
+var secretWords = []string{"pass", "secret", "psk", "preshared", "private", "key", "access-points", "credential", "mka-cak", "token", "pin", "auth", "://"}
+
+// maxSecretLine is the longest line that is looked at: no configuration has a longer one,
+// and a node must not keep weft busy.
+const maxSecretLine = 1 << 16
+
+// holdsSecret reports whether a text has a line that may be a secret.
+func holdsSecret(text string) bool {
+	for line := range strings.Lines(text) {
+		if len(line) > maxSecretLine {
+			return true
+		}
+		lower := strings.ToLower(line)
+		if slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(lower, w) }) && secretLines.MatchString(strings.TrimSuffix(line, "\n")) {
+			return true
+		}
+	}
+	return false
+}
 
 // dropSecrets takes files with a secret out of a node's answers. The node's script does
 // not send them; this is for what is read without it, and for a file that somebody
@@ -34,7 +57,7 @@ func dropSecrets(readers []Reader, d *dump.Node) {
 		}
 	}
 	for key, text := range d.Text {
-		if slices.ContainsFunc(sets, func(f File) bool { return f.Covers(key) }) && secretLines.MatchString(text) {
+		if slices.ContainsFunc(sets, func(f File) bool { return f.Covers(key) }) && holdsSecret(text) {
 			delete(d.Text, key)
 			d.Gap[key] = HoldsSecret
 		}
