@@ -205,7 +205,7 @@ func setFirewall(n *fact.Node, name, value string) error {
 	return nil
 }
 
-// setEnvVar sets a variable where it stands, takes it out when the value is empty, and
+// setEnvVar sets a variable where it stands, takes it out when the value is unset, and
 // puts one that is new behind the others of its file.
 func setEnvVar(n *fact.Node, name, value string) error {
 	where, name, ok := strings.Cut("/"+name, ":")
@@ -226,7 +226,7 @@ func setEnvVar(n *fact.Node, name, value string) error {
 		at = i
 		break
 	}
-	if value != "" {
+	if value != unset {
 		s.Env = slices.Insert(slices.Clone(s.Env), at, fact.EnvVar{Name: name, Value: value, Where: where})
 	}
 	return nil

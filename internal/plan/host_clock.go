@@ -48,8 +48,8 @@ func (d *draft) keepTime(n *fact.Node, name string, f check.Finding) error {
 	}
 	s.To = clockWords(to)
 	// The check looks right afterwards, so wait a while for the first answer of a server.
-	const wait = `for i in $(seq 60); do [ "$(timedatectl show -p NTPSynchronized --value)" != yes ] || break; sleep 1; done`
-	const step = `! command -v chronyc >/dev/null || { chronyc -a waitsync 20 && chronyc -a makestep; } >/dev/null 2>&1 || true`
+	const wait = `! command -v timedatectl >/dev/null || for i in $(seq 60); do [ "$(timedatectl show -p NTPSynchronized --value)" != yes ] || break; sleep 1; done`
+	const step = `! command -v chronyc >/dev/null || { chronyc waitsync 30 0 0 1; chronyc makestep; } >/dev/null 2>&1 || true`
 	switch {
 	case v.Active == "active" && v.Enabled == "enabled":
 		return byHand("%s runs already: see that it has servers that answer", name)

@@ -26,11 +26,11 @@ func mendDevices(d *draft, n *fact.Node, f check.Finding) error {
 		if !ok || !strings.HasPrefix(name, "uverbs") && name != "rdma_cm" || openTo(n.Host, v) {
 			continue
 		}
-		err := d.open(n, v)
+		mend := d.open
 		if v.Group != "root" && modeBits(v.Mode)&0o060 == 0o060 && v.Owner != n.Host.User {
-			err = d.join(n, v)
+			mend = d.join
 		}
-		if err != nil {
+		if err := mend(n, v); err != nil {
 			return err
 		}
 	}

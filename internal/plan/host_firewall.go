@@ -126,17 +126,17 @@ func (d *draft) trustZone(n *fact.Node, dev *fact.Netdev, s *Step) error {
 // zoneOf gives the connection of a keyfile a zone.
 func zoneOf(text, zone string) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
-	at, section := -1, ""
+	at, section := -1, "" // the last line of the section that says something
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			section = line
-			if line == "[connection]" {
-				at = i
-			}
 		}
-		key, _, ok := strings.Cut(line, "=")
-		if ok && section == "[connection]" && strings.TrimSpace(key) == "zone" {
+		if section != "[connection]" || line == "" {
+			continue
+		}
+		at = i
+		if key, _, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "zone" {
 			lines[i] = "zone=" + zone + "\n"
 			return strings.Join(lines, ""), nil
 		}
@@ -185,9 +185,12 @@ func (d *draft) trustRule(n *fact.Node, dev *fact.Netdev, ports []fact.FirewallP
 	if err != nil {
 		return err
 	}
-	s.Files, err = d.atBoot(n, unit.Name("firewall", dev.Name), text)
-	if len(s.Files) > 0 {
-		s.Do, s.Undo = append([]string{"systemctl daemon-reload"}, s.Do...), append([]string{"systemctl daemon-reload"}, s.Undo...)
+	name := unit.Name("firewall", dev.Name)
+	if s.Files, err = d.atBoot(n, name, text); err != nil {
+		return err
 	}
-	return err
+	// Started now, so that it sees the next reload of the rules.
+	s.Do = append(append([]string{"systemctl daemon-reload"}, s.Do...), sh("systemctl start %s", name))
+	s.Undo = append([]string{sh("systemctl stop %s 2>/dev/null || true", name), "systemctl daemon-reload"}, s.Undo...)
+	return nil
 }

@@ -98,7 +98,7 @@ func (d *draft) free(n *fact.Node, module string) error {
 	if err != nil {
 		return err
 	}
-	s := Step{What: "modprobe.d/" + module, From: "barred", To: "free", When: Boot}
+	s := Step{What: "modprobe.d/" + module, From: "barred", To: "free"}
 	for _, p := range sorted(files) {
 		text, changed := modprobe.Free(files[p], module)
 		if !changed {
@@ -112,9 +112,6 @@ func (d *draft) free(n *fact.Node, module string) error {
 	}
 	if len(s.Files) == 0 {
 		return byHand("no file of modprobe.d that was read bars %s", module)
-	}
-	if !n.Settings.Loaded(module) {
-		s.When = Now
 	}
 	d.add(n, s)
 	return nil
@@ -147,7 +144,7 @@ func (d *draft) softAtBoot(n *fact.Node, ports []*fact.Port) error {
 		if err != nil {
 			return err
 		}
-		d.add(n, Step{What: "rdma/" + p.Device + "/boot", From: "forgotten", To: "made", Files: files, When: Boot})
+		d.add(n, Step{What: "rdma/" + p.Device + "/boot", From: "forgotten", To: "made", Files: files})
 	}
 	return nil
 }

@@ -71,6 +71,9 @@ func (d *draft) setFromJob(n *fact.Node, where, name string) error {
 	return d.setEnv(n, where, name, &value)
 }
 
+// unset is the value of a variable that is not set.
+const unset = "unset"
+
 // setEnv is the step that sets a variable in a file, or takes it out.
 func (d *draft) setEnv(n *fact.Node, where, name string, value *string) error {
 	shell := strings.HasPrefix(where, "/etc/profile.d/")
@@ -81,19 +84,19 @@ func (d *draft) setEnv(n *fact.Node, where, name string, value *string) error {
 	if err != nil {
 		return err
 	}
-	from := ""
+	from, to := unset, unset
 	for _, v := range n.Settings.Env {
 		if v.Name == name && v.Where == where {
-			if from != "" {
+			if from != unset {
 				return byHand("%s sets %s twice", where, name)
 			}
 			from = v.Value
 		}
 	}
-	if from != "" && !there {
+	if from != unset && !there {
 		return byHand("%s was not read", where)
 	}
-	text, to := "", ""
+	text := ""
 	if value == nil {
 		text, err = env.Unset(old, name)
 	} else {
