@@ -255,10 +255,13 @@ func (d *draft) readdress(n *fact.Node, dev *fact.Netdev, wrong []netip.Prefix, 
 	if w.IsValid() {
 		s.Undo = without(dev.Name, to[len(to)-1:])
 	}
-	if len(from) > 1 && sure(from) {
+	switch {
+	case len(from) > 1 && sure(from):
 		s.Undo = append(s.Undo, inOrder(dev.Name, from))
-	} else if len(gone) > 0 {
+	case len(gone) > 0:
 		s.Undo = append(s.Undo, with(dev.Name, from)...)
+	default:
+		s.Undo = s.Undo[:1] // nothing comes that could want the GID
 	}
 	if len(gone) > 0 {
 		first, err := d.lastRoutes(n, dev, wrong)

@@ -53,12 +53,22 @@ func (d *draft) keep(n *fact.Node, dev *fact.Netdev, want edit.Netdev, s Step) e
 			return err
 		}
 		s.Files = []File{*b.file}
-		s.Do = slices.Concat(b.do, s.Do, remake(after, dev.Name))
-		s.Undo = slices.Concat(b.undo, s.Undo, remake(before, dev.Name))
+		s.Do = once(b.do, s.Do, remake(after, dev.Name))
+		s.Undo = once(b.undo, s.Undo, remake(before, dev.Name))
 		s.Risk = worse(s.Risk, b.risk)
 	}
 	d.add(n, s)
 	return nil
+}
+
+// once joins lines, each only where it stands first.
+func once(lists ...[]string) (out []string) {
+	for _, line := range slices.Concat(lists...) {
+		if !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // worse is the graver of two risks.
@@ -189,9 +199,10 @@ func networkdReads(netdev string) []string {
 	return []string{"networkctl reload", settled(sh("networkctl --no-legend list %s", netdev), `*configured*|*unmanaged*`)}
 }
 
-// settled waits until an answer has looked like this for a second, at most ten.
+// settled waits until an answer has looked like this for a second, and asks at most
+// thirty times.
 func settled(ask, like string) string {
-	return `i=0 ok=0; while [ $ok -lt 5 ] && [ $i -lt 50 ]; do sleep 0.2; i=$((i+1)); case $(` + ask + `) in ` + like + `) ok=$((ok+1));; *) ok=0;; esac; done`
+	return `i=0 ok=0; while [ $ok -lt 5 ] && [ $i -lt 30 ]; do sleep 0.2; i=$((i+1)); case $(` + ask + `) in ` + like + `) ok=$((ok+1));; *) ok=0;; esac; done`
 }
 
 // netplan edits the YAML that defines a netdev.
