@@ -14,7 +14,7 @@ type Netdev struct {
 	Name      string
 	Kind      string    // "ethernet", "infiniband"
 	MTU       int       // bytes
-	Addrs     *[]string // exactly these static addresses: "10.20.0.1/24"; DHCP beside them is left to the file
+	Addrs     *[]string // exactly these static addresses: "10.20.0.1/24"
 	Mode      string    // IPoIB: "datagram", "connected"
 	NoDefault bool      // it brings no default route, neither a static one nor one by DHCP
 	Routes    []Route   // static routes to add

@@ -187,8 +187,8 @@ network:
 	}, {
 		name: "no default route: DHCP",
 		want: edit.Netdev{Name: "rail0", NoDefault: true},
-		old:  "network:\n  ethernets:\n    rail0:\n      dhcp4: yes\n      dhcp6: true\n      dhcp6-overrides: {use-dns: false}\n",
-		now:  "network:\n  ethernets:\n    rail0:\n      dhcp4: yes\n      dhcp6: true\n      dhcp6-overrides: {use-dns: false, use-routes: false}\n      dhcp4-overrides:\n        use-routes: false\n",
+		old:  "network:\n  ethernets:\n    rail0:\n      dhcp4: yes\n      dhcp6: true\n      dhcp6-overrides: {use-dns: true}\n",
+		now:  "network:\n  ethernets:\n    rail0:\n      dhcp4: yes\n      dhcp6: true\n      dhcp6-overrides: {use-dns: true, use-routes: false}\n      dhcp4-overrides:\n        use-routes: false\n",
 	}, {
 		name: "routes: one more",
 		want: edit.Netdev{Name: "rail0", Routes: []edit.Route{{To: "10.30.0.0/24", Via: "10.20.0.254"}, {To: "fd01::/64", Via: "fd00::fe"}}},
