@@ -45,6 +45,7 @@ func (a *app) look(ctx context.Context) (*look, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.folder = folder
 	if a.from == "" {
 		if err := a.sshFrom(want, folder); err != nil {
 			return nil, err
