@@ -206,8 +206,9 @@ func (fam *family) dropGateway() error {
 	return nil
 }
 
-// setNoDefault: never-default= also covers DHCP and router advertisements. Where the
-// connection has no section for the family, NetworkManager's own choice stays.
+// setNoDefault: never-default= also covers DHCP and router advertisements. A connection
+// without an [ipv6] section stays without: with one, NetworkManager would make its
+// link-local address in another way.
 func (fam *family) setNoDefault() error {
 	if !fam.want.NoDefault {
 		return nil

@@ -4,8 +4,8 @@ package keyfile
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
+	"strings"
 
 	"weft/internal/edit"
 )
@@ -135,4 +135,5 @@ func linkSection(f *edit.INI, want edit.Netdev) (string, error) {
 	return section, nil
 }
 
-func yes(s string) bool { return slices.Contains([]string{"1", "true", "yes"}, s) }
+// yes reads a truth as GKeyFile does, which does not know "yes".
+func yes(s string) bool { s = strings.TrimRight(s, " \t"); return s == "true" || s == "1" }

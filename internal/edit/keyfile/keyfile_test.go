@@ -80,7 +80,7 @@ var cases = []struct {
 		name: "an address and no default route in one line",
 		want: edit.Netdev{Name: "rail0", Addrs: addrs("10.20.0.7/24"), NoDefault: true},
 		old:  head + "[ipv4]\naddress1=10.20.0.1/24,10.20.0.254\nmethod=manual\nnever-default=yes\n",
-		now:  head + "[ipv4]\naddress1=10.20.0.7/24\nmethod=manual\nnever-default=yes\n",
+		now:  head + "[ipv4]\naddress1=10.20.0.7/24\nmethod=manual\nnever-default=true\n",
 	}, {
 		name: "routes",
 		want: edit.Netdev{Name: "rail0", Routes: []edit.Route{{To: "default", Via: "10.20.0.254"}, {To: "10.30.0.0/24", Via: "10.20.0.254"}, {To: "10.31.0.0/24", Via: "10.20.0.254"}}},
