@@ -3,12 +3,14 @@ package cli
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"weft/internal/check"
+	"weft/internal/plan"
 	"weft/internal/report"
 	"weft/internal/term"
 )
@@ -88,6 +90,9 @@ func nextAfter(l *look, findings []check.Finding) string {
 	if l.source != "this machine" && l.source != "weft.yaml" {
 		from = " -F " + l.source
 	}
+	if from == "" && slices.ContainsFunc(findings, hasRemedy) {
+		return "weft plan"
+	}
 	for _, f := range findings { // worst first
 		switch f.Status {
 		case check.Fail, check.Warn:
@@ -103,6 +108,11 @@ func nextAfter(l *look, findings []check.Finding) string {
 		return "weft init HOST..."
 	}
 	return "weft env" + from
+}
+
+// hasRemedy reports whether weft knows what to change about a finding.
+func hasRemedy(f check.Finding) bool {
+	return (f.Status == check.Fail || f.Status == check.Warn) && slices.ContainsFunc(plan.Remedies, func(r plan.Remedy) bool { return r.Check == f.Check })
 }
 
 // exitOf: a failure is no, something unread is incomplete.

@@ -94,16 +94,14 @@ func writeStep(b *strings.Builder, f *foldedStep, o Options) {
 	}
 	b.WriteString(head + "\n")
 	labelled(b, "now:", f.Do)
-	for i, change := range f.files {
-		label := "boot:"
-		if i > 0 {
-			label = ""
-		}
-		for j, line := range strings.Split(strings.TrimSuffix(change, "\n"), "\n") {
-			if j > 0 {
-				label = ""
-			}
+	label := "boot:"
+	if f.When == plan.Login {
+		label = "file:"
+	}
+	for _, change := range f.files {
+		for _, line := range strings.Split(strings.TrimSuffix(change, "\n"), "\n") {
 			fmt.Fprintf(b, "    %-6s%s\n", label, paintDiff(o.Colour, keepTabs(line)))
+			label = ""
 		}
 	}
 	labelled(b, "undo:", slices.Concat(undoFiles(&f.Step), f.Undo))
@@ -203,6 +201,8 @@ func (r PlanReport) summary(b *strings.Builder) {
 		fmt.Fprintf(b, "%s: %s on %s; %s\n", cmp.Or(r.Source, "plan"), plural(len(r.Steps), "step"), plural(nodes, "node"), r.left())
 	case len(r.Hand) > 0:
 		fmt.Fprintf(b, "%s: nothing that weft can change; %s\n", cmp.Or(r.Source, "plan"), r.left())
+	case r.After[check.Pass.String()] == 0: // judging nothing is not passing
+		fmt.Fprintf(b, "%s: nothing to change: nothing was judged\n", cmp.Or(r.Source, "plan"))
 	default:
 		fmt.Fprintf(b, "%s: nothing to change: every check passes\n", cmp.Or(r.Source, "plan"))
 	}

@@ -182,6 +182,7 @@ func TestNothingToChange(t *testing.T) {
 next:
     weft env
 `)
+	wantText(t, write(t, PlanReport{Plan: plan.Plan{Source: "weft.yaml", After: map[string]int{"skip": 3}}}, Options{}), "weft.yaml: nothing to change: nothing was judged\n")
 	r := PlanReport{Plan: plan.Plan{Source: "weft.yaml", After: map[string]int{"fail": 1}, Hand: []plan.Hand{{Node: "n1", Check: "port.up", What: "DOWN"}}}}
 	wantText(t, write(t, r, Options{}), `by hand:
   port.up  n1  DOWN
@@ -228,4 +229,18 @@ func TestPlanDocumentIsTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantText(t, b.String(), string(want))
+}
+
+func TestAFileForTheNextLogin(t *testing.T) {
+	r := PlanReport{Plan: plan.Plan{Source: "x", Steps: []plan.Step{{Node: "n1", What: "env/X", From: "1", When: plan.Login, Then: []string{"nccl.env"}, Files: []plan.File{{Path: "/etc/environment", Old: text("X=1\n")}}}}}}
+	wantText(t, write(t, r, Options{}), `n1  env/X  1 → –  from the next login on
+    file: --- /etc/environment
+          +++ /dev/null
+          @@ -1 +0,0 @@
+          -X=1
+    undo: /etc/environment as it was
+    then: nccl.env passes
+
+x: 1 step on 1 node; afterwards every check passes
+`)
 }
