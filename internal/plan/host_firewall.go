@@ -113,12 +113,17 @@ func (d *draft) trustZone(n *fact.Node, dev *fact.Netdev, s *Step) error {
 	case dev.Manager == "netplan" && n.Settings.Has("nmcli"):
 		return byHand("netplan may hand %s to NetworkManager, and then the zone is its", dev.Name)
 	default:
-		s.Do = append(s.Do, sh("firewall-cmd -q --permanent --zone=trusted --change-interface=%s", dev.Name))
-		s.Undo = append(s.Undo, sh("firewall-cmd -q --permanent --zone=trusted --remove-interface=%s || true", dev.Name))
+		// For boot it may be in another zone than now, or in none.
+		f := forGood + "/zone-" + dev.Name
+		s.Do = append(s.Do, sh(`f=%s; mkdir -p %s; z=$(firewall-cmd --permanent --get-zone-of-interface=%s 2>/dev/null || true); `+
+			`[ "$z" = trusted ] || { echo "$z" >$f; firewall-cmd -q --permanent --zone=trusted --change-interface=%s; }`, f, forGood, dev.Name, dev.Name))
+		s.Undo = append(s.Undo, sh(`f=%s; [ -e $f ] || exit 0; z=$(cat $f); if [ -n "$z" ]; then firewall-cmd -q --permanent --zone="$z" --change-interface=%s; `+
+			`else firewall-cmd -q --permanent --zone=trusted --remove-interface=%s || true; fi; rm -f $f`, f, dev.Name, dev.Name))
 		for _, zone := range slices.Compact([]string{"trusted", cmp.Or(dev.Zone, "trusted")}) {
 			file := "/etc/firewalld/zones/" + zone + ".xml"
 			s.Keeps = append(s.Keeps, file, file+".old")
 		}
+		s.Lasts = true
 	}
 	return nil
 }

@@ -438,6 +438,48 @@ func TestUFWLetsIn(t *testing.T) {
 	})
 }
 
+// TestFirewalldTrusts has a real firewalld move a netdev between zones.
+func TestFirewalldTrusts(t *testing.T) {
+	b := newBox(t)
+	b.has("firewalld", "firewall-cmd", "dbus-daemon")
+	b.run("ip link set lo up; mkdir -p /run/dbus; dbus-daemon --system --fork; firewalld --nofork --nopid >/dev/null 2>&1 & ")
+	if out, err := b.try("for i in $(seq 30); do firewall-cmd -q --state && exit 0; sleep 0.5; done; firewall-cmd --state"); err != nil {
+		t.Skipf("firewalld does not run here: %s", out)
+	}
+	zones := func(flag string) string {
+		return b.run("for z in public trusted; do firewall-cmd " + flag + " --zone=$z --list-interfaces; done")
+	}
+	trusts := func(interfaces ...string) Step {
+		return steps(t, "node.firewall", second(sample.RoCE, func(m *sample.Machine) {
+			m.Zones = []sample.Zone{{Name: "public", Target: "default", Interfaces: interfaces}}
+		}, nil))[0]
+	}
+	trusted := func() {
+		t.Helper()
+		for _, flag := range []string{"", "--permanent"} {
+			if got := zones(flag); got != "\nens1f0np0\n" {
+				t.Errorf("public and trusted %s have %q", flag, got)
+			}
+		}
+	}
+	none := trusts() // in no zone, neither now nor for boot
+	for _, line := range none.Do {
+		b.run(line)
+	}
+	trusted()
+	for _, line := range none.Undo {
+		b.run(line)
+	}
+	if now, boot := zones(""), zones("--permanent"); now != "\n\n" || boot != "\n\n" {
+		t.Errorf("undone, the zones have %q and %q", now, boot)
+	}
+	b.run("rm -f /etc/firewalld/zones/*; firewall-cmd -q --zone=public --change-interface=ens1f0np0; firewall-cmd -q --permanent --zone=public --change-interface=ens1f0np0")
+	b.trip(trusts("ens1f0np0"), trusted)
+	if now, boot := zones(""), zones("--permanent"); now != "ens1f0np0\n\n" || boot != "ens1f0np0\n\n" {
+		t.Errorf("undone, the zones have %q and %q", now, boot)
+	}
+}
+
 // TestCDI has a stand-in for nvidia-ctk, which needs a GPU.
 func TestCDI(t *testing.T) {
 	b := newBox(t)

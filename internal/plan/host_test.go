@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -227,5 +228,28 @@ func TestLeftToPeople(t *testing.T) {
 				t.Errorf("by hand is %+v, want why it is so: %s", p.Hand, tt.why)
 			}
 		})
+	}
+}
+
+func TestZoneOf(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"new", "[connection]\nid=x\ntype=ethernet\n\n[ipv4]\nmethod=auto\n", "[connection]\nid=x\ntype=ethernet\nzone=trusted\n\n[ipv4]\nmethod=auto\n"},
+		{"another", "[connection]\nzone = public\nid=x\n", "[connection]\nzone=trusted\nid=x\n"},
+		{"of another section", "[x]\nzone=public\n[connection]\nid=x\n", "[x]\nzone=public\n[connection]\nid=x\nzone=trusted\n"},
+		{"nothing", "[ipv4]\nmethod=auto\n", ""},
+	} {
+		got, err := zoneOf(tt.text, "trusted")
+		if got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
+		}
+		nmcli, missing := exec.LookPath("nmcli")
+		if missing != nil || tt.name != "new" {
+			continue
+		}
+		cmd := exec.Command(nmcli, "--offline", "connection", "modify", "connection.autoconnect", "no")
+		cmd.Stdin = strings.NewReader(got)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "zone=trusted\n") {
+			t.Errorf("nmcli reads %v\n%s", err, out)
+		}
 	}
 }
