@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"weft/internal/check"
+	"weft/internal/nodeset"
 	"weft/internal/plan"
 )
 
@@ -77,8 +78,7 @@ func (r PlanReport) lines(b *strings.Builder) {
 				values = "each its own value"
 			}
 		}
-		all := foldedStep{nodes: nodes}
-		rows = append(rows, []string{all.on(), oneLine(first.What), values, conditions(&first.Step)})
+		rows = append(rows, []string{nodeset.Fold(nodes), oneLine(first.What), values, conditions(&first.Step)})
 	}
 	_ = Table(b, rows) // a Builder takes everything
 	if len(rows) > 0 {
@@ -114,26 +114,34 @@ func writeStep(b *strings.Builder, f *foldedStep, o Options) {
 	b.WriteString("\n")
 }
 
-// writeAlike writes steps that are like the one above in a line each.
+// writeAlike writes steps that are like the one above in a line for each value.
 func writeAlike(b *strings.Builder, rest []*foldedStep) {
 	if len(rest) == 0 {
 		return
 	}
+	type change struct{ from, to string }
+	on, order := map[change][]string{}, []change{}
+	for _, f := range rest {
+		k := change{f.From, f.To}
+		if on[k] == nil {
+			order = append(order, k)
+		}
+		on[k] = append(on[k], f.nodes...)
+	}
 	const shown = 8
-	rows := [][]string{}
-	for _, f := range rest[:min(shown, len(rest))] {
-		rows = append(rows, []string{"    likewise", f.on(), oneLine(shortValue(f.From) + " → " + shortValue(f.To))})
+	rows, more := [][]string{}, []string{}
+	for i, k := range order {
+		if i >= shown {
+			more = append(more, on[k]...)
+			continue
+		}
+		rows = append(rows, []string{"    likewise", nodeset.Fold(on[k]), oneLine(shortValue(k.from) + " → " + shortValue(k.to))})
 	}
-	var nodes []string
-	for _, f := range rest[len(rows):] {
-		nodes = append(nodes, f.nodes...)
-	}
-	if len(nodes) > 0 {
-		all := foldedStep{nodes: nodes}
-		rows = append(rows, []string{"    likewise", all.on(), "each its own value"})
+	if len(more) > 0 {
+		rows = append(rows, []string{"    likewise", nodeset.Fold(more), "each its own value"})
 	}
 	_ = Table(b, rows) // a Builder takes everything
-	b.WriteString("    whole with: weft plan --full\n\n")
+	b.WriteString("    the commands and files of each: weft plan --full\n\n")
 }
 
 // labelled writes lines after a word.

@@ -129,14 +129,22 @@ func TestManyNodesAreFewLines(t *testing.T) {
     likewise  gpu008        – → 10.20.0.8/24
     likewise  gpu009        – → 10.20.0.9/24
     likewise  gpu[010-128]  each its own value
-    whole with: weft plan --full
+    the commands and files of each: weft plan --full
 
 plan: 256 steps on 128 nodes; afterwards every check passes
 risk link (128 steps): a data link drops for a moment: RDMA connections over it end; accept it with --accept-risk=link
 `)
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.What == "net/rail0/mtu" {
+			s.Do = append(s.Do, "ip addr replace "+s.Node+" dev rail0")
+		}
+	}
+	if got, want := write(t, r, Options{}), "\n    likewise  gpu[002-128]  1500 → 9000\n"; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
 	full := write(t, r, Options{Full: true})
-	if n := strings.Count(full, "now:"); n != 129 {
-		t.Errorf("%d blocks in full, want 129", n)
+	if n := strings.Count(full, "now:"); n != 256 {
+		t.Errorf("%d blocks in full, want 256", n)
 	}
 	r.Short = true
 	if short, want := write(t, r, Options{}), "gpu[001-128]  net/rail0/addr  each its own value\n"; !strings.Contains(short, want) {
