@@ -194,8 +194,7 @@ func (r *docReader) members(path string, of func(key string) (reflect.Type, bool
 
 // scalar wants a token to be of a type.
 func (r *docReader) scalar(tok json.Token, t reflect.Type, path string) error {
-	ok := false
-	want := "a " + t.Kind().String()
+	ok, want := false, ""
 	switch t.Kind() {
 	case reflect.String:
 		_, ok = tok.(string)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -233,7 +232,7 @@ func FuzzTexts(f *testing.F) {
 			return
 		}
 		if s := q.Steps[0]; s.Do[0] != do || *s.Files[0].Old != old || *s.Files[0].New != new {
-			t.Fatal(fmt.Sprintf("%q %q %q became %+v", old, new, do, s))
+			t.Fatalf("%q %q %q became %+v", old, new, do, s)
 		}
 	})
 }
