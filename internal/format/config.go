@@ -15,7 +15,7 @@ var configReader = Reader{
 	Why:   "configuration files that weft plan edits, who configures the network, tools",
 	Files: configFiles,
 	Cmds: []Cmd{
-		{Run: oddName, Sh: oddFiles(slices.Concat(configElsewhere, globs(configFiles, false))), Quiet: true},
+		{Run: oddName, Sh: oddFiles(slices.Concat(configMore, globs(configFiles, false))), Quiet: true},
 		{Run: oddRootName, Sh: oddFiles(globs(configFiles, true)), Root: true, Quiet: true},
 		{Run: managersName, Sh: managers, Quiet: true},
 		{Run: linksName, For: netifLinks, Sh: `grep -HsE '^(ADMIN_STATE|NETWORK_FILE)=' ` + netifLinks + `/*; true`, Quiet: true},
@@ -46,6 +46,11 @@ var configFiles = []File{
 // configElsewhere are files that weft plan may edit and that another reader reads.
 var configElsewhere = []string{"/etc/security/limits.conf", "/etc/security/limits.d/*.conf", "/etc/modules", "/etc/modules-load.d/*.conf", "/etc/modprobe.d/*.conf",
 	"/etc/rdma/rdma.conf", "/etc/rdma/modules/*.conf"}
+
+// configLinks are the links that start weft's own units.
+var configLinks = []string{"/etc/systemd/system/*.wants/weft-*.service"}
+
+var configMore = slices.Concat(configElsewhere, configLinks)
 
 // globs returns the patterns of sets of files, those for root or the others.
 func globs(files []File, root bool) (out []string) {
@@ -133,7 +138,7 @@ func Editable(file string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(configElsewhere, func(glob string) bool {
+	return slices.ContainsFunc(configMore, func(glob string) bool {
 		ok, _ := path.Match(glob, file)
 		return ok
 	})
