@@ -85,7 +85,7 @@ func TestPatchReadsIt(t *testing.T) {
 	tool(t, "patch")
 	r := rand.New(rand.NewPCG(1, 2))
 	dir := t.TempDir()
-	for range 400 {
+	for range 200 {
 		old := random(r, 3+r.IntN(20))
 		new := edited(r, old, 20)
 		d := Unified("x", old, new, true, true)

@@ -74,7 +74,7 @@ func compareMerges(t *testing.T, other func(base, ours, theirs string) (string, 
 		files[i] = filepath.Join(dir, name)
 	}
 	both, careful := 0, 0
-	for i := range 600 {
+	for i := range 300 {
 		base := random(r, 4+r.IntN(30))
 		if i%2 == 0 {
 			base = distinct(r, 10+r.IntN(30))
