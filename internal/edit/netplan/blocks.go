@@ -30,6 +30,9 @@ func (d *doc) blocks() (out []block, err error) {
 		}
 		for j := range kind.value.items {
 			b := block{item: &kind.value.items[j], kind: kind.key.value}
+			if b.item.key.value == "renderer" {
+				continue // of all in this section
+			}
 			if v := b.item.value; v.kind != table && (v.kind != null || v.to != 0) {
 				return nil, fmt.Errorf("line %d: %s holds no keys", b.item.line+1, b.item.key.value)
 			}

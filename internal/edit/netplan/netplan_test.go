@@ -133,9 +133,19 @@ network:
 		now:  "network:\n  version: 2\n  ethernets:\n    eno1:\n      dhcp4: true\n    rail0:\n      mtu: 9000\n      addresses:\n        - 10.20.0.1/24\n    # end of the ethernets\n  bonds: {}\n",
 	}, {
 		name: "a new section, no end of the last line",
-		want: edit.Netdev{Name: "ib0", Mode: "connected", MTU: 65520},
+		want: edit.Netdev{Name: "ib0", Mode: "datagram", MTU: 2044},
 		old:  "network:\n  version: 2",
-		now:  "network:\n  version: 2\n  ethernets:\n    ib0:\n      mtu: 65520\n      infiniband-mode: connected",
+		now:  "network:\n  version: 2\n  ethernets:\n    ib0:\n      mtu: 2044\n      infiniband-mode: datagram",
+	}, {
+		name: "a section with a renderer",
+		want: edit.Netdev{Name: "eno1", MTU: 9000},
+		old:  "network:\n  ethernets:\n    renderer: networkd\n    eno1:\n      dhcp4: true\n",
+		now:  "network:\n  ethernets:\n    renderer: networkd\n    eno1:\n      dhcp4: true\n      mtu: 9000\n",
+	}, {
+		name: "connected mode is for NetworkManager",
+		want: edit.Netdev{Name: "ib0", Mode: "connected", MTU: 65520},
+		old:  "network:\n  renderer: NetworkManager\n",
+		now:  "network:\n  renderer: NetworkManager\n  ethernets:\n    ib0:\n      mtu: 65520\n      infiniband-mode: connected\n",
 	}, {
 		name: "line ends of the other kind",
 		want: edit.Netdev{Name: "rail0", MTU: 9000, NoDefault: true},
@@ -230,6 +240,7 @@ network:
 		old:  "network:\n  ethernets:\n    rail0:\n      x: |\n        # no comment\n",
 		err:  "reach beyond",
 	},
+	{name: "connected mode", want: edit.Netdev{Name: "ib0", Mode: "connected"}, err: "line 4: systemd-networkd ignores", old: "network:\n  renderer: networkd\n  ethernets:\n    ib0: {}\n"},
 	{name: "a pattern", want: edit.Netdev{Name: "rail0", MTU: 9000}, err: `line 3: all matches "rail*", which is not rail0 alone`,
 		old: "network:\n  ethernets:\n    all: {match: {name: \"rail*\"}}\n"},
 	{name: "by MAC address", want: edit.Netdev{Name: "rail0", MTU: 9000}, err: "line 3: whether a is rail0 cannot be told",
@@ -297,7 +308,7 @@ var wishes = []edit.Netdev{
 	{Name: "rail0", Addrs: addrs("10.20.0.1/24", "fd00::1/64"), NoDefault: true},
 	{Name: "rail0", NoDefault: true},
 	{Name: "rail0", Routes: []edit.Route{{To: "10.30.0.0/24", Via: "10.20.0.254"}, {To: "default", Via: "fd00::fe"}}},
-	{Name: "ib0", Mode: "connected", MTU: 65520},
+	{Name: "ib0", Mode: "datagram", MTU: 2044},
 	{Name: "rail0", MTU: 9000, Addrs: addrs("10.20.0.1/24"), NoDefault: true, Routes: []edit.Route{{To: "10.30.0.0/24", Via: "10.20.0.254"}}},
 }
 

@@ -26,12 +26,25 @@ func (d *doc) next(want edit.Netdev) ([]splice, error) {
 		return nil, fmt.Errorf("line %d: %s is one of the %s, which have no IPoIB mode", b.item.line+1, want.Name, b.kind)
 	}
 	w := wish{d, b.item, want}
+	if ours := d.renderer(b) == "NetworkManager"; want.Mode == "connected" && b.item.value.str("infiniband-mode") != want.Mode && !ours {
+		return nil, fmt.Errorf("line %d: systemd-networkd ignores the IPoIB mode that netplan writes for it; with renderer: NetworkManager in this file it would hold", b.item.line+1)
+	}
 	for _, do := range []func() ([]splice, error){w.mtu, w.mode, w.addrs, w.routes, w.noDefault} {
 		if changes, err := do(); err != nil || len(changes) > 0 {
 			return changes, err
 		}
 	}
 	return nil, nil
+}
+
+// renderer is who takes a definition, as far as this text says.
+func (d *doc) renderer(b *block) string {
+	for _, n := range []*node{b.item.value, d.root.at("network").at(b.kind), d.root.at("network")} {
+		if r := n.str("renderer"); r != "" {
+			return r
+		}
+	}
+	return ""
 }
 
 // define adds an empty definition.

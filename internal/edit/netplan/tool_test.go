@@ -60,7 +60,7 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("netplan says: %s", s)
 			}
 			for _, w := range x.wants {
-				if strings.Contains(x.name, "NetworkManager") {
+				if strings.Contains(x.text, "renderer: NetworkManager") {
 					rendered(t, root, "run/NetworkManager/system-connections/netplan-"+w.Name+".nmconnection", w, nm)
 				} else {
 					rendered(t, root, "run/systemd/network/10-netplan-*.network", w, networkd)

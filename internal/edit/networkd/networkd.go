@@ -81,12 +81,21 @@ func size(s string) int {
 	return n * unit
 }
 
-// setMode is for systemd 250 and later: older ones do not know the section.
+// setMode writes no [IPoIB] Mode=: the manual has it since systemd 250, but the reader of
+// .network files does not. 252 and 254 say "Unknown section 'IPoIB'. Ignoring." (see
+// TestNetworkd), and the section is missing from the list of the program up to 262. The
+// kernel begins with datagram.
 func setMode(f *edit.INI, want edit.Netdev) error {
-	if v, _ := f.Value("IPoIB", "Mode"); want.Mode == "" || v == want.Mode {
+	v, there := f.Value("IPoIB", "Mode")
+	switch {
+	case want.Mode == "" || v == want.Mode:
+		return nil
+	case there:
+		return f.Put("IPoIB", "Mode", want.Mode)
+	case want.Mode == "datagram":
 		return nil
 	}
-	return f.Put("IPoIB", "Mode", want.Mode)
+	return fmt.Errorf("systemd-networkd ignores [IPoIB] in .network files: IPoIB mode %s must be kept in another way", want.Mode)
 }
 
 func yes(s string) bool {

@@ -62,9 +62,9 @@ var cases = []struct {
 		now:  "[Match]\nName=rail0\n\n[Network]\nAddress=10.20.0.1/24\n",
 	}, {
 		name: "IPoIB",
-		want: edit.Netdev{Name: "ib0", Kind: "infiniband", Mode: "connected", MTU: 65520},
-		old:  "[Match]\nName=ib0\n\n[IPoIB]\nMode=datagram\n",
-		now:  "[Match]\nName=ib0\n\n[IPoIB]\nMode=connected\n\n[Link]\nMTUBytes=65520\n",
+		want: edit.Netdev{Name: "ib0", Kind: "infiniband", Mode: "datagram", MTU: 2044},
+		old:  "[Match]\nName=ib0\n",
+		now:  "[Match]\nName=ib0\n\n[Link]\nMTUBytes=2044\n",
 	}, {
 		name: "no default route",
 		want: edit.Netdev{Name: "rail0", NoDefault: true},
@@ -126,6 +126,7 @@ MTUBytes=9000
 		old:  "[Match]\nName=rail0\n[Network]\nGateway=10.20.0.254\n[Route]\nDestination=10.30.0.0/24\nGateway=10.20.0.254\nMetric=9\n",
 		now:  "[Match]\nName=rail0\n[Network]\nGateway=10.20.0.254\n[Route]\nDestination=10.30.0.0/24\nGateway=10.20.0.254\nMetric=9\n\n[Route]\nDestination=fd01::/64\nGateway=fd00::fe\n",
 	},
+	{name: "IPoIB mode", want: edit.Netdev{Name: "ib0", Mode: "connected"}, err: "ignores [IPoIB]", old: "[Match]\nName=ib0\n"},
 	{name: "DHCP", want: edit.Netdev{Name: "rail0", NoDefault: true}, err: "DHCP=yes brings a default route",
 		old: "[Match]\nName=rail0\n[Network]\nDHCP=yes\n[DHCPv4]\nUseGateway=yes\nUseRoutes=no\n"},
 	{name: "another interface", want: edit.Netdev{Name: "rail0", MTU: 9000}, err: "[Match] is not for rail0", old: "[Match]\nName=rail1\n"},
@@ -197,7 +198,7 @@ var wishes = []edit.Netdev{
 	{Name: "rail0", Addrs: addrs("10.20.0.1/24", "fd00::1/64"), NoDefault: true},
 	{Name: "rail0", NoDefault: true},
 	{Name: "rail0", Routes: []edit.Route{{To: "10.30.0.0/24", Via: "10.20.0.254"}, {To: "default", Via: "fd00::fe"}}},
-	{Name: "ib0", Mode: "connected", MTU: 65520},
+	{Name: "ib0", Mode: "datagram", MTU: 2044},
 	{Name: "rail0", MTU: 9000, Addrs: addrs("10.20.0.1/24"), NoDefault: true, Routes: []edit.Route{{To: "10.30.0.0/24", Via: "10.20.0.254"}}},
 }
 
