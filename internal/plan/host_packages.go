@@ -94,7 +94,7 @@ func dnf(s *Step, file, names string) {
 	)
 	first, last := remember(file, `rpm -q `+names+` >/dev/null`, rpms)
 	s.Do = []string{first,
-		`if ` + get + ` --assumeno install ` + names + ` 2>&1 | grep -E '^(Upgrading|Downgrading|Removing|Reinstalling|Replacing|Obsoleting)'; then echo 'it would change packages that are there' >&2; exit 1; fi`,
+		`if ` + strings.Replace(get, " -y", "", 1) + ` --assumeno install ` + names + ` 2>&1 | grep -E '^(Upgrading|Downgrading|Removing|Reinstalling|Replacing|Obsoleting)'; then echo 'it would change packages that are there' >&2; exit 1; fi`,
 		get + ` install ` + names,
 		last}
 	// rpm takes nothing away that somebody needs meanwhile; one pass may free the next.

@@ -555,3 +555,53 @@ func TestAptInstalls(t *testing.T) {
 		t.Errorf("refused, the packages are not those of the start:\n%s", firstDiff(before, after))
 	}
 }
+
+// TestDnfInstalls does the same with the real dnf.
+func TestDnfInstalls(t *testing.T) {
+	b := newBox(t)
+	b.has("dnf", "rpm", "rpmbuild", "createrepo_c", "comm")
+	b.run(`mkdir /archive && mk() { printf 'Name: %s\nVersion: %s\nRelease: 1\nSummary: x\nLicense: x\nBuildArch: noarch\n%s\n%%description\nx\n%%install\nmkdir -p %%{buildroot}/usr/share/%s\necho x >%%{buildroot}/usr/share/%s/x\n%%files\n/usr/share/%s\n' $1 $2 "$3" $1 $1 $1 >/x.spec; ` +
+		`rpmbuild -bb --define '_rpmdir /archive' /x.spec >/dev/null 2>&1 || rpmbuild -bb --define '_rpmdir /archive' /x.spec; }; mk weft-low 1; mk weft-low 2; mk weft-tool 1 'Requires: weft-low'; mk weft-other 1 'Requires: weft-low >= 2'; mk weft-user 1 'Requires: weft-low'`)
+	b.run(`createrepo_c -q /archive; rm -rf /etc/yum.repos.d /etc/dnf/repos.d; mkdir -p /etc/yum.repos.d; printf '[test]\nname=test\nbaseurl=file:///archive\ngpgcheck=0\n' >/etc/yum.repos.d/test.repo; rpm --initdb 2>/dev/null; true`)
+	if out, err := b.try("dnf -y install weft-low-1"); err != nil {
+		t.Skipf("dnf does not install here: %s", out)
+	}
+	// Distributions that are not built on rpm keep its commands from removing.
+	if out, err := b.try("rpm -e weft-low"); err != nil {
+		t.Skipf("rpm does not remove here: %s", out)
+	}
+	packages := func() string { return b.run(`rpm -qa | sort`) }
+	before := packages()
+	n := &fact.Node{Name: "n1"}
+	n.Settings.ToolsRead, n.Settings.Tools = true, []string{"dnf"}
+	s, err := install(n, []string{"weft-tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.trip(s, func() {
+		if got := packages(); !strings.Contains(got, "weft-tool-1") || !strings.Contains(got, "weft-low-2") {
+			t.Errorf("installed are\n%s", got)
+		}
+	})
+	if after := packages(); after != before {
+		t.Errorf("undone, the packages are not those of the start:\n%s", firstDiff(before, after))
+	}
+	for _, line := range s.Do {
+		b.run(line)
+	}
+	b.run("dnf -y install weft-user")
+	for _, line := range s.Undo {
+		b.run(line)
+	}
+	if got := packages(); strings.Contains(got, "weft-tool-1") || !strings.Contains(got, "weft-low-2") || !strings.Contains(got, "weft-user-1") {
+		t.Errorf("what somebody needs meanwhile is gone:\n%s", got)
+	}
+	b.run("rpm -e weft-user weft-low; dnf -y install weft-low-1")
+	if s, err = install(n, []string{"weft-other"}); err != nil {
+		t.Fatal(err)
+	}
+	b.run(s.Do[0])
+	if out, err := b.try(s.Do[1]); err == nil || !strings.Contains(out, "it would change packages that are there") {
+		t.Errorf("an upgrade is not refused: %v\n%s", err, out)
+	}
+}
