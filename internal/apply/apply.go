@@ -20,7 +20,7 @@ import (
 // Nodes is the way to the nodes.
 type Nodes struct {
 	Run    *exec.Runner                      // shares connections
-	Fresh  *exec.Runner                      // makes a new connection each time: what shows that the node can still be reached
+	Fresh  func() *exec.Runner               // makes new ones: what shows that a node can still be reached
 	Binary func(arch string) (string, error) // weft for a machine type, as uname -m says it
 }
 
@@ -32,9 +32,9 @@ type Order struct {
 	Revert  string // a run to revert that is still open; nothing else is done then
 	Request journal.Request
 
-	// Right is asked when all changes are made, over a new connection: nil confirms
-	// them, an error has them reverted.
-	Right func(ctx context.Context) error
+	// Right is asked when all changes are made, with a Runner that makes a new connection:
+	// nil confirms them, an error has them reverted.
+	Right func(ctx context.Context, fresh *exec.Runner) error
 	Say   func(what string) // told what happens; may be nil
 }
 
@@ -116,7 +116,9 @@ func (ns *Nodes) begin(ctx context.Context, o Order, bin string, say func(string
 	for end := time.Now().Add(limit); f.began() && !f.done() && ctx.Err() == nil && time.Now().Before(end); {
 		// The connection is gone, which is no wonder where the network changes.
 		say("connecting anew")
-		err = ns.Fresh.Run(ctx, o.Target, exec.Job{Script: asRoot + bin + " node follow " + o.Request.ID, Stdout: f, Deadline: time.Minute})
+		fresh := ns.Fresh()
+		err = fresh.Run(ctx, o.Target, exec.Job{Script: asRoot + bin + " node follow " + o.Request.ID, Stdout: f, Deadline: time.Minute})
+		fresh.Close()
 		if err != nil {
 			pause(ctx, time.Second)
 		}
@@ -146,9 +148,11 @@ func (ns *Nodes) confirm(ctx context.Context, o Order, bin string, s journal.Sta
 	limit := time.Duration(o.Request.Deadline) * time.Second
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	fresh := ns.Fresh()
+	defer func() { fresh.Close() }()
 	var wrong error
 	if o.Right != nil {
-		wrong = o.Right(within)
+		wrong = o.Right(within, fresh)
 	}
 	script := asRoot + bin + " node confirm " + o.Request.ID
 	if wrong != nil {
@@ -162,12 +166,14 @@ func (ns *Nodes) confirm(ctx context.Context, o Order, bin string, s journal.Sta
 	for end := time.Now().Add(limit); err != nil && after.Err() == nil; pause(after, time.Second) {
 		var out exec.Capped
 		out.Max = 1 << 20
-		if err = ns.Fresh.Run(after, o.Target, exec.Job{Script: script, Stdout: &out, Deadline: limit + time.Minute}); err == nil {
+		if err = fresh.Run(after, o.Target, exec.Job{Script: script, Stdout: &out, Deadline: limit + time.Minute}); err == nil {
 			err = json.Unmarshal(out.Bytes(), &word)
 		}
 		if err == nil || time.Now().After(end) {
 			break
 		}
+		fresh.Close()
+		fresh = ns.Fresh()
 	}
 	switch {
 	case err != nil && wrong != nil:

@@ -201,7 +201,7 @@ func (a *app) applyPlan(ctx context.Context, p plan.Plan, l *look, deadline time
 		if steps := p.Of(n.Name); len(steps) > 0 {
 			o := c.order(n.Name, id, deadline)
 			o.Request.Steps, o.Request.Probes = steps, probes(l.kase, p, n.Name)
-			o.Right = func(ctx context.Context) error { return f.right(ctx, c, n.Name) }
+			o.Right = func(ctx context.Context, fresh *exec.Runner) error { return f.right(ctx, fresh, c, n.Name) }
 			orders = append(orders, o)
 		}
 	}

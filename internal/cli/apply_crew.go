@@ -36,7 +36,7 @@ type crew struct {
 func (a *app) crew(_ context.Context, l *look) (*crew, error) {
 	n := &apply.Nodes{
 		Run:    exec.New(exec.Options{Config: a.sshConfig}),
-		Fresh:  exec.New(exec.Options{Config: a.sshConfig, Fresh: true}),
+		Fresh:  func() *exec.Runner { return exec.New(exec.Options{Config: a.sshConfig, Fresh: true}) },
 		Binary: apply.Self,
 	}
 	return &crew{n, a, targets(l), l}, nil
@@ -115,12 +115,12 @@ func (c *crew) widen(ctx context.Context, orders []apply.Order) (results []repor
 }
 
 // again looks at one node over a new connection.
-func (c *crew) again(ctx context.Context, node string) (*fact.Node, error) {
+func (c *crew) again(ctx context.Context, fresh *exec.Runner, node string) (*fact.Node, error) {
 	readers := format.Readers
 	if len(c.look.kase.Want.Nodes) > 0 {
 		readers = format.For(c.look.kase.Want, node)
 	}
-	d, err := collect.Node(ctx, c.Fresh, c.targets[node], slices.DeleteFunc(slices.Clone(readers), func(r format.Reader) bool { return r.Once != nil }))
+	d, err := collect.Node(ctx, fresh, c.targets[node], slices.DeleteFunc(slices.Clone(readers), func(r format.Reader) bool { return r.Once != nil }))
 	if err != nil {
 		return nil, err
 	}
@@ -174,13 +174,13 @@ func statuses(c *check.Case) map[judged]check.Status {
 
 // right looks at a node that has changed until it is as foreseen, or time is running
 // out: services settle, ports come up.
-func (f *foresight) right(ctx context.Context, c *crew, node string) error {
+func (f *foresight) right(ctx context.Context, fresh *exec.Runner, c *crew, node string) error {
 	end := time.Now().Add(time.Minute)
 	if d, ok := ctx.Deadline(); ok {
 		end = time.Now().Add(time.Until(d) / 2)
 	}
 	for {
-		n, err := c.again(ctx, node)
+		n, err := c.again(ctx, fresh, node)
 		if err == nil {
 			err = f.judge(n)
 		}

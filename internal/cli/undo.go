@@ -202,7 +202,10 @@ func (c *crew) undoes(ctx context.Context, id string, deadline time.Duration) (r
 		if x.runs[at].State.State != journal.Kept {
 			o.Revert = last // it is still open: no new run is needed
 		}
-		o.Right = func(ctx context.Context) error { _, err := c.again(ctx, o.Target.Name); return err }
+		o.Right = func(ctx context.Context, fresh *exec.Runner) error {
+			_, err := c.again(ctx, fresh, o.Target.Name)
+			return err
+		}
 		orders = append(orders, o)
 	}
 	if len(orders) == 0 {

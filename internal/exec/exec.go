@@ -56,7 +56,7 @@ type Job struct {
 type Options struct {
 	Config string // ssh -F; "" is the person's own configuration
 	Width  int    // scripts at once over all nodes; 0 is DefaultWidth
-	Fresh  bool   // every job has a connection of its own: it shows that a new one can be made
+	Fresh  bool   // share no connection that was there before: the first job shows that a new one can be made
 }
 
 // Runner runs jobs. Scripts wait for one of Width slots; finding out where a
@@ -65,6 +65,7 @@ type Options struct {
 type Runner struct {
 	config  string
 	sockets string // directory of control sockets; "" is no connection sharing
+	fresh   bool   // that directory is this Runner's own
 	slots   chan struct{}
 	lookups chan struct{}
 
@@ -81,13 +82,14 @@ func New(o Options) *Runner {
 	if abs, err := filepath.Abs(o.Config); err == nil && o.Config != "" {
 		o.Config = abs // it is also part of the connection's name, and of commands to paste
 	}
-	sockets := ""
-	if !o.Fresh {
-		sockets = socketDir()
+	sockets := socketDir()
+	if o.Fresh && sockets != "" {
+		sockets = freshDir(sockets)
 	}
 	return &Runner{
 		config:  o.Config,
 		sockets: sockets,
+		fresh:   o.Fresh && sockets != "",
 		slots:   make(chan struct{}, o.Width),
 		lookups: make(chan struct{}, 2*runtime.NumCPU()), // ssh -G only computes
 		nodes:   map[string]node{},

@@ -267,6 +267,22 @@ func (r *Runner) Close() {
 		})
 	}
 	wg.Wait()
+	if r.fresh {
+		os.RemoveAll(r.sockets)
+	}
+}
+
+// freshDir makes a directory of control sockets that nobody has used.
+func freshDir(base string) string {
+	dir, err := os.MkdirTemp(base, "f")
+	if err != nil {
+		return ""
+	}
+	if private(dir) == "" {
+		os.Remove(dir)
+		return ""
+	}
+	return dir
 }
 
 // socketDir makes the directory of control sockets: whoever can write there can

@@ -140,7 +140,11 @@ func applyAndUndo(t *testing.T, l lab.Lab, s lab.State) {
 		t.Fatal("nothing is broken")
 	}
 	clock := time.Now()
-	lap := func() time.Duration { d := time.Since(clock); clock = time.Now(); return d.Round(100 * time.Millisecond) }
+	lap := func() time.Duration {
+		d := time.Since(clock)
+		clock = time.Now()
+		return d.Round(100 * time.Millisecond)
+	}
 	plan := must(t, 0, "plan")
 	planned := lap()
 	applied := must(t, 0, "apply", "--yes")
