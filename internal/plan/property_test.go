@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/check"
 	"weft/internal/fact"
+	"weft/internal/format"
 )
 
 // try is a cluster with something that a remedy mends.
@@ -101,6 +102,9 @@ func whole(t *testing.T, s Step) {
 		}
 		if !strings.HasPrefix(f.Path, "/") {
 			t.Errorf("%s: %q is not an absolute path", s.What, f.Path)
+		}
+		if !format.Editable(f.Path) {
+			t.Errorf("%s: %s is not read: nobody knows whether it is there", s.What, f.Path)
 		}
 	}
 	for _, line := range slices.Concat(s.Do, s.Undo, []string{s.Shows}) {
