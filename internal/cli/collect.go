@@ -23,7 +23,8 @@ archive, the dump. -F replays it in every command that reads facts.
 
 --print lists each file and command before anything is touched. --redact replaces
 addresses, GUIDs, MACs and serial numbers, each always by the same stand-in, so
-that the dump still tells what is wrong.`,
+that the dump still tells what is wrong. A configuration file that holds a password,
+a key or a token is never read: it is a gap in the dump.`,
 		Example: "  weft collect -o lab.dump\n  weft collect --print\n  weft collect --redact -o for-the-list.dump\n  weft check -F lab.dump",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -78,7 +79,8 @@ type reading struct {
 	Name   string `json:"name"`
 	Each   string `json:"each,omitempty"` // once for every match of this
 	Root   bool   `json:"root"`
-	Once   bool   `json:"once"` // asked of one node only
+	Once   bool   `json:"once"`             // asked of one node only
+	Secret bool   `json:"secret,omitempty"` // one that holds a secret is not read
 }
 
 // printReaders lists every file and command.
@@ -99,7 +101,7 @@ func (a *app) printReaders() error {
 				what = "link"
 			}
 			for _, name := range f.Names {
-				all = append(all, reading{r.Name, r.Why, what, f.Dir + "/" + name, "", f.Root, r.Once != nil})
+				all = append(all, reading{r.Name, r.Why, what, f.Dir + "/" + name, "", f.Root, r.Once != nil, f.Secret})
 			}
 		}
 		for _, c := range r.Cmds {
@@ -107,7 +109,7 @@ func (a *app) printReaders() error {
 			if c.Sh != "" {
 				name = "sh -c '" + c.Sh + "'"
 			}
-			all = append(all, reading{r.Name, r.Why, "command", name, c.For, c.Root, r.Once != nil})
+			all = append(all, reading{r.Name, r.Why, "command", name, c.For, c.Root, r.Once != nil, false})
 		}
 	}
 	if a.json || a.jsonl {
@@ -128,6 +130,9 @@ func (a *app) printReaders() error {
 		}
 		if r.Once {
 			line += "   (one node)"
+		}
+		if r.Secret {
+			line += "   (unless it holds a secret)"
 		}
 		fmt.Fprintln(a.out, line)
 	}
