@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"weft/internal/dump"
 	"weft/internal/fact"
 	"weft/internal/format"
 	"weft/internal/sample"
@@ -41,6 +42,33 @@ func TestInterfacesHaveTheirConfiguration(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A redacted dump tells the same: the stand-ins in files are those of the kernel's answers.
+func TestRedactedConfiguration(t *testing.T) {
+	for name, c := range healthy() {
+		manager := "netplan"
+		if name == "InfiniBand" || name == "Strix" {
+			manager = "NetworkManager"
+		}
+		plain := c.Dump()
+		facts := format.Facts(dump.Redact(plain, []byte("key")))
+		for i, n := range facts.Nodes {
+			if !n.Settings.FilesRead || len(n.Settings.Files) != len(format.Node(plain.Nodes[i]).Settings.Files) {
+				t.Errorf("%s: %s has %d files", name, n.Name, len(n.Settings.Files))
+			}
+			for _, dev := range n.Netdevs {
+				judgeConfig(t, n, dev, manager)
+			}
+			for _, was := range []string{"10.10.1.1", "192.168.40.1/", "192.168.100.1/", "192.168.200.1/", "5a3c0e9d-1b24"} {
+				for file, text := range n.Settings.Files {
+					if strings.Contains(text, was) {
+						t.Errorf("%s: %s still holds %s", name, file, was)
+					}
+				}
+			}
+		}
 	}
 }
 
