@@ -78,13 +78,22 @@ func (d *draft) change(n *fact.Node, file, text string) ([]File, error) {
 	return []File{f}, nil
 }
 
-// atBoot is the files of a service of weft's that boot starts.
+// atBoot is the files of a service of weft's that boot starts: those that are not there
+// yet.
 func (d *draft) atBoot(n *fact.Node, name, text string) ([]File, error) {
 	files, err := d.change(n, unit.Dir+name, text)
-	if err != nil || len(files) == 0 || files[0].Old != nil {
-		return files, err
+	if err != nil {
+		return nil, err
 	}
-	return append(files, link(unit.Wants+name, unit.Dir+name)), nil
+	wants := unit.Wants + name
+	_, linked := n.Settings.FilesBarred[wants] // the way in which a link is read
+	if made, touched := d.files[fileAt{n.Name, wants}]; touched {
+		linked = made != nil
+	}
+	if !linked {
+		files = append(files, link(wants, unit.Dir+name))
+	}
+	return files, nil
 }
 
 // sorted returns the keys of a map in order.

@@ -253,3 +253,27 @@ func TestZoneOf(t *testing.T) {
 		}
 	}
 }
+
+// TestAtBoot wants what is missing of a service that boot starts, and no more.
+func TestAtBoot(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		have map[string]string
+		bars map[string]string
+		want int
+	}{
+		{"nothing", nil, nil, 2},
+		{"the unit", map[string]string{"/etc/systemd/system/weft-x.service": "[Unit]\n"}, nil, 1},
+		{"both", map[string]string{"/etc/systemd/system/weft-x.service": "[Unit]\n"},
+			map[string]string{"/etc/systemd/system/multi-user.target.wants/weft-x.service": "a symbolic link to ../weft-x.service"}, 0},
+		{"an older one", map[string]string{"/etc/systemd/system/weft-x.service": "[Service]\n"},
+			map[string]string{"/etc/systemd/system/multi-user.target.wants/weft-x.service": "a symbolic link to ../weft-x.service"}, 1},
+	} {
+		d := &draft{files: map[fileAt]*string{}}
+		n := &fact.Node{Name: "n1", Settings: fact.Settings{FilesRead: true, Files: tt.have, FilesBarred: tt.bars}}
+		files, err := d.atBoot(n, "weft-x.service", "[Unit]\n")
+		if err != nil || len(files) != tt.want {
+			t.Errorf("%s: %+v, %v, want %d", tt.name, files, err, tt.want)
+		}
+	}
+}
