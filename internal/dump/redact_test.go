@@ -45,6 +45,8 @@ func secrets() *Dump {
 	n.Text["$ ibnetdiscover"] = "switchguid=0x2c5eab0300b87b40(2c5eab0300b87b40)\nSwitch 65 \"S-2c5eab0300b87b40\"\n"
 	n.Text["$ lspci -vv"] = "c1:00.0 Ethernet\n\t[SN] Serial number: MT2340J88735   \n\t[VU] Vendor specific: MT2340J88735MLNXS0D0F0\n\tDevice Serial Number b8-ce-f6-ff-ff-cc-02-a6\n"
 	n.Text["$ nvidia-smi -q -x"] = "<serial>1324523012345</serial>\n<uuid>GPU-37037c3f-65c8-ec4d-24a9-420204ad8026</uuid>\n<pdi>0x531e7660f021a0d4</pdi>\n"
+	n.Text["/boot/loader/entries/d4f5a6b7c8d94e0fa1b2c3d4e5f60718-6.12.0.conf"] = "machine-id d4f5a6b7c8d94e0fa1b2c3d4e5f60718\nlinux /d4f5a6b7c8d94e0fa1b2c3d4e5f60718/6.12.0/linux\n"
+	n.Text["$ odd"] = "link /boot/loader/entries/d4f5a6b7c8d94e0fa1b2c3d4e5f60718-6.12.0.conf\tx\n"
 	n.Text["$ raw"] = "\x00\xff 10.1.2.3 \x01"
 	n.Text["/etc/odd"] = "-- x/y --\n10.1.2.3\n"
 	n.Link["/sys/class/net/eth0/device"] = "../../../0000:c1:00.0"
@@ -55,7 +57,7 @@ func secrets() *Dump {
 
 // identifying are the strings of secrets that must not survive.
 var identifying = []string{"cc:02:a6", "cc02a6", "00cc:02a6", "fecc:02a6", "c0a8:c801", "192.168.200.", "fd12:3456", "b87b40", "MT2340J88735",
-	"cc-02-a6", "1324523012345", "37037c3f", "531e7660f021a0d4", "10.1.2.3", "203.0.113.7", "5CD1234XYZ", "\xa6\x02\xcc\xff"}
+	"cc-02-a6", "1324523012345", "37037c3f", "531e7660f021a0d4", "10.1.2.3", "203.0.113.7", "5CD1234XYZ", "d4f5a6b7", "\xa6\x02\xcc\xff"}
 
 func TestRedactLeavesNothing(t *testing.T) {
 	d := Redact(secrets(), testKey)

@@ -33,6 +33,9 @@ func (s *scanner) token(i int) (n int, by string) {
 	if n, by := s.dashed(i); n > 0 {
 		return n, by
 	}
+	if n, by := s.machineID(i); n > 0 {
+		return n, by
+	}
 	end := i
 	for end < s.limit && end < i+maxRun && (isHex(s.text[end]) || s.text[end] == ':' || s.text[end] == '.') {
 		end++
@@ -126,6 +129,17 @@ func (s *scanner) dashed(i int) (int, string) {
 		return len(t), grouped(s.bytes(plain), 2, "-")
 	}
 	return 0, ""
+}
+
+// machineID reads the 32 digits by which the entries of a boot loader name a machine:
+// in their names, and in the paths of the kernels that they start.
+func (s *scanner) machineID(i int) (int, string) {
+	const n = 32
+	const entries = "/loader/entries/"
+	if i+n > s.limit || !allHex(s.text[i:i+n]) || i+n < len(s.text) && isWord(s.text[i+n]) || !strings.Contains(s.lead, entries) && !strings.HasSuffix(s.text[:i], entries) {
+		return 0, ""
+	}
+	return n, strings.ReplaceAll(s.uuid(s.text[i:i+n]), "-", "")
 }
 
 // isUUID reports whether s has the form of a UUID.
