@@ -21,7 +21,7 @@ type Netdev struct {
 }
 
 // Route is a static route.
-type Route struct{ To, Via string } // "10.30.0.0/24", "10.20.0.254"; To "default" is 0.0.0.0/0
+type Route struct{ To, Via string } // "10.30.0.0/24", "10.20.0.254"; To "default" is 0.0.0.0/0 or ::/0, as Via is
 
 // Check tells whether every format can carry the wish, and whether it is one.
 func (n Netdev) Check() error {
@@ -111,6 +111,9 @@ func (r Route) Parse() (to netip.Prefix, via netip.Addr, err error) {
 		return netip.PrefixFrom(zero(via), 0), via, nil
 	}
 	to, err = netip.ParsePrefix(r.To)
+	if a, notAddr := netip.ParseAddr(r.To); notAddr == nil && a.Zone() == "" {
+		to, err = netip.PrefixFrom(a, a.BitLen()), nil // one host, as ip route prints it
+	}
 	if err != nil || to.Addr().Is4In6() || to != to.Masked() {
 		return to, via, fmt.Errorf("route to %q: not a network with its prefix length", r.To)
 	}

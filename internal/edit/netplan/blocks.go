@@ -3,6 +3,7 @@ package netplan
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -60,7 +61,12 @@ func (b *block) named() {
 	}
 }
 
-// find returns the definition of an interface, nil when there is none.
+// changed are the kinds of definition that take what weft writes. A VRF, for one, has no
+// address of its own.
+var changed = []string{"ethernets", "bonds", "bridges", "vlans", "wifis", "tunnels", "dummy-devices", "virtual-ethernets"}
+
+// find returns the definition of an interface, nil when there is none. The name is the
+// interface's, or else the definition's own: whoever knows that one need not be told.
 func (d *doc) find(name string) (*block, error) {
 	all, err := d.blocks()
 	if err != nil {
@@ -69,26 +75,36 @@ func (d *doc) find(name string) (*block, error) {
 	var found *block
 	for i := range all {
 		b := &all[i]
-		at := b.item.line + 1
-		if b.glob != "" {
-			if ok, err := path.Match(b.glob, name); ok || err != nil {
-				return nil, fmt.Errorf("line %d: %s matches %q, which is not %s alone", at, b.item.key.value, b.glob, name)
-			}
-			continue
-		}
-		if b.name == "" {
-			if b.item.key.value != name {
-				return nil, fmt.Errorf("line %d: whether %s is %s cannot be told from its match", at, b.item.key.value, name)
-			}
-			b.name = name
-		}
-		if b.name != name {
+		if b.name != name && b.item.key.value != name {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("line %d: %s is defined for the second time", at, name)
+			return nil, fmt.Errorf("line %d: %s is defined for the second time", b.item.line+1, name)
 		}
 		found = b
 	}
-	return found, nil
+	if found != nil {
+		return found, found.alone(name)
+	}
+	for _, b := range all {
+		at := b.item.line + 1
+		if ok, err := path.Match(b.glob, name); ok || err != nil {
+			return nil, fmt.Errorf("line %d: %s matches %q, which is not %s alone", at, b.item.key.value, b.glob, name)
+		}
+		if b.name == "" && b.glob == "" {
+			return nil, fmt.Errorf("line %d: whether %s is %s cannot be told from its match", at, b.item.key.value, name)
+		}
+	}
+	return nil, nil
+}
+
+// alone tells whether a definition is for one interface, and one that weft changes.
+func (b *block) alone(name string) error {
+	switch at := b.item.line + 1; {
+	case !slices.Contains(changed, b.kind):
+		return fmt.Errorf("line %d: %s is one of the %s, which weft does not change", at, name, b.kind)
+	case b.name == "" && b.item.value.at("match").str("macaddress") == "":
+		return fmt.Errorf("line %d: %s may match more than one interface", at, b.item.key.value)
+	}
+	return nil
 }

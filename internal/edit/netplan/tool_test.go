@@ -132,7 +132,7 @@ func rendered(t *testing.T, root, pattern string, w edit.Netdev, say says) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(b), "="+w.Name+"\n") {
+		if strings.Contains(string(b), "="+w.Name+"\n") || strings.HasSuffix(f, "-"+w.Name+".network") {
 			text += string(b)
 		}
 	}
