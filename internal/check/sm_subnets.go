@@ -19,6 +19,17 @@ func smSubnets(c *Case, active []topo.PortAt) int {
 	return subnets
 }
 
+// IBSubnets is how many subnets the InfiniBand ports in use are in: each wants a master.
+func (c *Case) IBSubnets() int {
+	var ports []topo.PortAt
+	for _, pa := range c.DataPorts() {
+		if pa.Port.IB() && pa.Port.State != "DOWN" {
+			ports = append(ports, pa)
+		}
+	}
+	return smSubnets(c, ports)
+}
+
 // fabricIslands counts the parts of a fabric that no link joins.
 func fabricIslands(links []fact.FabricLink) int {
 	up := map[string]string{} // GUID → a GUID nearer to the island's root

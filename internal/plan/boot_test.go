@@ -1,3 +1,157 @@
 package plan
 
-var bootTries = []try{}
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"weft/internal/check"
+	"weft/internal/fact"
+	"weft/internal/format"
+	"weft/internal/sample"
+)
+
+// translates is a machine whose kernel was told nothing of its IOMMU.
+func translates(m *sample.Machine) {
+	m.Passthrough, m.CmdLine = false, strings.ReplaceAll(m.CmdLine, " iommu=pt", "")
+}
+
+// booted changes the boot loader's files of a machine whose IOMMU translates.
+func booted(files map[string]string) func(m *sample.Machine) {
+	return func(m *sample.Machine) { translates(m); m.Files = files }
+}
+
+// kernelopts has boot entries as RHEL 8 has them: they refer to grub's environment.
+func kernelopts(n *fact.Node) {
+	for p, text := range n.Settings.Files {
+		if strings.HasPrefix(p, "/boot/loader/entries/") {
+			n.Settings.Files[p] = text[:strings.Index(text, "options ")] + "options $kernelopts $tuned_params\n"
+		}
+	}
+}
+
+// connectX3 is a machine with a ConnectX-3 and no VLAN, and what its driver said.
+func connectX3(text string, do func(n *fact.Node)) func() *check.Case {
+	return func() *check.Case {
+		c := &sample.Cluster{}
+		m := sample.Halo("n1", 1)
+		m.Plug(sample.ConnectX3, "0000:c3:00.0", m.Root("0000:00:02.5", 0, sample.Link{GTs: 8, Width: 4}), "mlx4_0", "ibp195s0", 56)
+		m.ModParams = map[string]string{"mlx4_core.log_num_mgm_entry_size": "-10"}
+		if text != "" {
+			m.Dmesg = []string{"[    8.530112] mlx4_core 0000:c3:00.0: DMFS high rate steer mode is: " + text}
+		}
+		c.Machines = append(c.Machines, m)
+		k := &check.Case{Cluster: format.Facts(c.Dump()), Want: c.Want}
+		if do != nil {
+			do(k.Nodes[0])
+		}
+		return k
+	}
+}
+
+// small has GPUs that may map little.
+func small(n *fact.Node) {
+	n.Settings.TTMPages = fact.Some(int64(8 << 20))
+	for _, g := range n.GPUs {
+		g.GTT = fact.Some(n.Host.Memory.Or(0) / 2)
+	}
+}
+
+var bootTries = []try{
+	{"node.iommu", "update-grub", second(sample.RoCE, translates, nil)},
+	{"node.iommu", "update-grub, a file beside it", second(sample.RoCE, booted(map[string]string{"/etc/default/grub.d/50-cloudimg-settings.cfg": "GRUB_CMDLINE_LINUX_DEFAULT=\"console=ttyS0\"\n"}), nil)},
+	{"node.iommu", "entries", second(sample.InfiniBand, translates, nil)},
+	{"node.iommu", "grubby", second(sample.InfiniBand, translates, kernelopts)},
+	{"node.iommu", "grub2-mkconfig", second(sample.InfiniBand, translates, func(n *fact.Node) { n.Settings.BootTool = "grub2-mkconfig" })},
+	{"node.iommu", "systemd-boot", second(sample.Strix, translates, func(n *fact.Node) { n.Settings.BootTool = "systemd-boot" })},
+	{"node.iommu", "arm64", func() *check.Case {
+		c := sample.Sparks("n")
+		translates(c.Machines[1])
+		c.Machines[1].CmdLine = "root=/dev/nvme0n1p2 ro quiet iommu.passthrough=0"
+		return &check.Case{Cluster: format.Facts(c.Dump()), Want: c.Want}
+	}},
+	{"node.gtt", "half of it", second(sample.Strix, nil, small)},
+	{"node.gtt", "an old parameter", second(sample.Strix, func(m *sample.Machine) { m.CmdLine += " amdgpu.gttsize=65536 ttm.pages_limit=1" }, small)},
+	{"ib.steering", "dracut", connectX3("disabled performance optimized steering", nil)},
+	{"ib.steering", "no log", connectX3("", nil)},
+	{"ib.steering", "update-initramfs", connectX3("disabled performance optimized steering", func(n *fact.Node) {
+		n.Settings.Tools = append(lacking(n.Settings.Tools, "dracut"), "update-initramfs")
+	})},
+	{"ib.steering", "in modprobe.d already", connectX3("disabled performance optimized steering", func(n *fact.Node) {
+		n.Settings.Files["/etc/modprobe.d/mlx4.conf"] = "options mlx4_core log_num_mgm_entry_size=-7\n"
+		n.Settings.ModOptions = map[string]string{"mlx4_core": "log_num_mgm_entry_size=-7"}
+	})},
+	{"ib.steering", "another value in modprobe.d", connectX3("", func(n *fact.Node) {
+		n.Settings.Files["/etc/modprobe.d/mlx4.conf"] = "options mlx4_core port_type_array=1,1 log_num_mgm_entry_size=10 # ours\n"
+	})},
+}
+
+// files returns what a plan leaves of files, by path.
+func filesOf(p Plan) map[string]string {
+	out := map[string]string{}
+	for _, s := range p.Steps {
+		for _, f := range s.Files {
+			if f.New != nil {
+				out[f.Path] = *f.New
+			}
+		}
+	}
+	return out
+}
+
+func planOf(t *testing.T, remedy, name string, tries []try) Plan {
+	t.Helper()
+	i := slices.IndexFunc(tries, func(x try) bool { return x.remedy == remedy && x.name == name })
+	if i < 0 {
+		t.Fatalf("no try %s %s", remedy, name)
+	}
+	c := tries[i].broken()
+	return Make(c, tries[i].broken(), check.All, of(c, remedy))
+}
+
+// TestBootFiles holds what the boot loaders' files say in the end.
+func TestBootFiles(t *testing.T) {
+	for _, tt := range []struct{ remedy, name, file, want, not string }{
+		{"node.iommu", "update-grub", "/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet pcie_aspm=off iommu=pt\"\n", ""},
+		{"node.iommu", "update-grub, a file beside it", "/etc/default/grub.d/50-cloudimg-settings.cfg", "=\"console=ttyS0 iommu=pt\"\n", ""},
+		{"node.iommu", "entries", "/etc/kernel/cmdline", " iommu=pt\n", ""},
+		{"node.iommu", "arm64", "/etc/default/grub", "iommu.passthrough=1\"\n", "passthrough=0"},
+		{"node.gtt", "an old parameter", "/etc/kernel/cmdline", " ttm.pages_limit=31457280 ttm.page_pool_size=31457280\n", "gttsize"},
+		{"ib.steering", "dracut", "/etc/modprobe.d/weft-mlx4_core.conf", "options mlx4_core log_num_mgm_entry_size=-7\n", ""},
+		{"ib.steering", "another value in modprobe.d", "/etc/modprobe.d/mlx4.conf", "options mlx4_core port_type_array=1,1 log_num_mgm_entry_size=-7 # ours\n", ""},
+	} {
+		files := filesOf(planOf(t, tt.remedy, tt.name, bootTries))
+		if got := files[tt.file]; !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
+			t.Errorf("%s %s: %s holds %q, want %q; files %q", tt.remedy, tt.name, tt.file, got, tt.want, files)
+		}
+	}
+}
+
+// TestBootIsLeftToPeople has boot loaders that weft does not know its way around.
+func TestBootIsLeftToPeople(t *testing.T) {
+	loader := func(by string) func(n *fact.Node) { return func(n *fact.Node) { n.Settings.BootTool = by } }
+	for _, tt := range []struct {
+		name   string
+		broken func() *check.Case
+		why    string
+	}{
+		{"kernelstub", second(sample.RoCE, translates, loader("kernelstub")), "kernelstub -a"},
+		{"unknown", second(sample.RoCE, translates, loader("")), "not found out"},
+		{"no entries", second(sample.RoCE, translates, loader("systemd-boot")), "no entries"},
+		{"already there", second(sample.RoCE, booted(map[string]string{"/etc/default/grub": "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet iommu=pt\"\n"}), nil), "already: reboot"},
+		{"told already", second(sample.RoCE, func(m *sample.Machine) { m.Passthrough = false }, nil), "does otherwise"},
+		{"a command within", second(sample.RoCE, booted(map[string]string{"/etc/default/grub": "GRUB_CMDLINE_LINUX_DEFAULT=\"$(cat /etc/args)\"\n"}), nil), "command within"},
+		{"not read", second(sample.RoCE, translates, func(n *fact.Node) { n.Settings.FilesRead = false }), "not read"},
+		{"entries barred", second(sample.InfiniBand, translates, func(n *fact.Node) {
+			n.Gaps = append(n.Gaps, fact.Gap{Path: "/boot/loader/entries/*.conf", Why: "needs root"})
+		}), "needs root"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := tt.broken()
+			p := Make(c, tt.broken(), check.All, of(c, "node.iommu"))
+			if len(p.Steps) > 0 || !slices.ContainsFunc(p.Hand, func(h Hand) bool { return strings.Contains(h.Why, tt.why) }) {
+				t.Errorf("steps %+v, by hand %+v, want %s", p.Steps, p.Hand, tt.why)
+			}
+		})
+	}
+}

@@ -63,8 +63,11 @@ func (d *draft) wish(n *fact.Node, p *fact.Port) (netip.Prefix, bool) {
 }
 
 // mendUp switches a netdev on. That its port is down for want of a cable only shows
-// then.
+// then. A port of InfiniBand that has a link waits for a subnet manager instead.
 func mendUp(d *draft, n *fact.Node, f check.Finding) error {
+	if p := n.Port(f.Subject.Part); p != nil && waits(p) {
+		return mendSM(d, n, f)
+	}
 	p, dev, err := d.port(n, f)
 	switch {
 	case err != nil:
