@@ -10,6 +10,7 @@ import (
 	"weft/internal/intent"
 	"weft/internal/job"
 	"weft/internal/report"
+	"weft/internal/spec"
 )
 
 // FuzzJudge feeds a dump of any content through everything that weft concludes from
@@ -45,7 +46,17 @@ func FuzzJudge(f *testing.F) {
 		for _, n := range c.Nodes {
 			job.Env(c, n)
 		}
-		intent.Draft(c, nil, "", "2026-11-15")
+		for _, w := range []intent.Given{{}, {Subnets: []string{"192.168.200.0/24"}}, {Layer: "infiniband", Subnets: []string{"10.9.0.0/30", "10.9.0.4/30"}}} {
+			wish, err := intent.Parse(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := intent.Draft(c, wish, nil, "", "2026-11-15"); err == nil {
+				if _, err := spec.Parse([]byte(text)); err != nil {
+					t.Fatalf("the draft is wrong: %v\n%s", err, text)
+				}
+			}
+		}
 		if i := strings.IndexAny(b.String(), "\x1b\x07\x08\u202e"); i >= 0 {
 			t.Fatalf("raw control character at %q", b.String()[max(0, i-40):min(b.Len(), i+20)])
 		}

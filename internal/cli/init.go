@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -20,35 +21,49 @@ import (
 
 func (a *app) init() *cobra.Command {
 	var file string
+	var given intent.Given
 	cmd := &cobra.Command{
 		Use:   "init HOST...",
 		Short: "Look at hosts over ssh and write a small weft.yaml",
 		Long: `Looks at each host with your own ssh (its configuration, keys, jump hosts and
 host-key checks) and writes weft.yaml: nodes, management and data plane, link
 layer, addresses and MTU. Nothing on the hosts is changed. HOST is what you would
-give to ssh; spark[1-2] is two hosts; local is this machine.`,
-		Example: "  weft init spark1 spark2\n  weft init me@gpu[01-04] -o lab.yaml",
-		Args:    cobra.MinimumNArgs(1),
+give to ssh; spark[1-2] is two hosts; local is this machine. With -F it writes from
+a dump, and no host is asked.
+
+For a new cluster, say what it should be: a subnet for each data port (the first
+host gets address 1, the second 2, and one that is in the subnet already keeps its
+own), the MTU, RoCE or InfiniBand, the mode of IPoIB, what is between the nodes. The
+data ports are those with a cable that do not carry management, unless you name them:
+--port mlx5_0/1 on every host that has it, --port spark1:rocep1s0f0/1 on one. Then
+weft check tells what differs from that, and weft plan what would change it.`,
+		Example: `  weft init spark1 spark2
+  weft init me@gpu[01-04] -o lab.yaml
+  weft init spark1 ws --subnet 192.168.200.0/24 --switch none
+  weft init spark[1-2] --subnet 192.168.200.0/24,192.168.201.0/24 --mtu 9000
+  weft init lab[1-3] --layer infiniband --subnet 192.168.40.0/24 --ipoib datagram`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if a.from != "" {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := os.Stat(file); err == nil {
 				return fail("weft check", "%s is there already; to start anew, move it away first", file)
 			}
-			asks, ssh, err := asksOf(args)
+			wish, err := intent.Parse(given)
+			if err != nil {
+				return refused(cmd, args, nil, err)
+			}
+			kase, ssh, err := a.first(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			if err := a.sshFlag(); err != nil {
-				return err
-			}
-			d, err := a.ask(cmd.Context(), asks)
+			text, err := intent.Draft(kase, wish, ssh, a.besideSpec(file), time.Now().Format(time.DateOnly))
 			if err != nil {
-				return err
+				return refused(cmd, args, ssh, err)
 			}
-			kase := &check.Case{Cluster: format.Facts(d)}
-			if err := a.reached(kase, asks); err != nil {
-				return err
-			}
-			text := intent.Draft(kase, ssh, a.besideSpec(file), time.Now().Format(time.DateOnly))
 			if _, err := spec.Parse([]byte(text)); err != nil {
 				return fail("", "the draft is wrong, which is a bug in weft: %v", err)
 			}
@@ -56,15 +71,106 @@ give to ssh; spark[1-2] is two hosts; local is this machine.`,
 				return fail("", "%v", err)
 			}
 			next := "weft check"
-			if file != "weft.yaml" {
+			if given.Any() {
+				next = "weft plan"
+			}
+			if a.from != "" {
+				next += " -F " + shellWord(a.from)
+			}
+			if file != "weft.yaml" || a.from != "" {
 				next += " -c " + shellWord(file)
 			}
 			fmt.Fprintf(a.err, "weft: wrote %s: %d nodes\n      next:\n          %s\n", file, len(kase.Nodes), next)
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&file, "output", "o", "weft.yaml", "file to write")
+	f := cmd.Flags()
+	f.StringVarP(&file, "output", "o", "weft.yaml", "file to write")
+	f.StringSliceVar(&given.Subnets, "subnet", nil, "give every node an address in these `subnets`, one for each of its data ports")
+	f.StringSliceVar(&given.Ports, "port", nil, "the data `ports`, in the order of the subnets (default: those with a cable)")
+	f.StringVar(&given.Layer, "layer", "", "what the data ports should speak: roce or infiniband")
+	f.StringVar(&given.MTU, "mtu", "", "MTU of their network interfaces, in `bytes`")
+	f.StringVar(&given.IPoIB, "ipoib", "", "mode of IPoIB interfaces: datagram or connected")
+	f.StringVar(&given.Switch, "switch", "", "what is between the nodes: none, plain, or lossless (PFC and ECN)")
+	f.StringVar(&given.Purpose, "purpose", "", "what the cluster is for: training, inference or both")
 	return cmd
+}
+
+// first looks at hosts that no weft.yaml names yet, or at the nodes of a dump, and
+// returns what ssh is given for each.
+func (a *app) first(ctx context.Context, args []string) (*check.Case, map[string]string, error) {
+	if a.from != "" {
+		d, notes, err := a.readFrom(a.from)
+		if err == nil {
+			err = a.only(d)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, note := range notes {
+			fmt.Fprintf(a.err, "weft: %s\n", exec.Sanitise(note))
+		}
+		kase, ssh := &check.Case{Cluster: format.Facts(d)}, map[string]string{}
+		for _, n := range kase.Nodes {
+			ssh[n.Name] = n.Name
+		}
+		return kase, ssh, a.reached(kase)
+	}
+	asks, ssh, err := asksOf(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := a.sshFlag(); err != nil {
+		return nil, nil, err
+	}
+	d, err := a.ask(ctx, asks)
+	if err != nil {
+		return nil, nil, err
+	}
+	kase := &check.Case{Cluster: format.Facts(d)}
+	return kase, ssh, a.reached(kase)
+}
+
+// refused says why a wish cannot be had, and the same command with one that can.
+func refused(cmd *cobra.Command, args []string, ssh map[string]string, err error) error {
+	var e *intent.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	next := "weft help init"
+	switch {
+	case e.Node != "" && cmd.Flag("from").Changed:
+		next = fmt.Sprintf("weft check -F %s -n %s", shellWord(cmd.Flag("from").Value.String()), shellWord(e.Node))
+	case e.Node != "":
+		file := shellWord(e.Node + ".yaml")
+		next = fmt.Sprintf("weft init %s -o %s && weft check -c %s", shellWord(ssh[e.Node]), file, file)
+	case e.Flag != "":
+		next = again(cmd, args, e.Flag, e.Try)
+	}
+	return fail(next, "%s", e.What)
+}
+
+// again is the command that a person gave, with another value for one flag; "" leaves
+// the flag out.
+func again(cmd *cobra.Command, args []string, flag, value string) string {
+	words := []string{cmd.CommandPath()}
+	for _, arg := range args {
+		words = append(words, shellWord(arg))
+	}
+	for _, name := range []string{"from", "nodes", "ssh-config", "output", "subnet", "port", "layer", "mtu", "ipoib", "switch", "purpose"} {
+		f := cmd.Flags().Lookup(name)
+		v := f.Value.String()
+		if list, ok := f.Value.(interface{ GetSlice() []string }); ok {
+			v = strings.Join(list.GetSlice(), ",")
+		}
+		if name == flag {
+			v = value
+		}
+		if (name == flag || f.Changed) && v != "" {
+			words = append(words, "--"+name, shellWord(v))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // asksOf turns what a person would give to ssh into nodes and targets.
@@ -116,7 +222,7 @@ func nodeName(host string) string {
 }
 
 // reached says which hosts did not answer. It is an error only when none did.
-func (a *app) reached(c *check.Case, asks []collect.Ask) error {
+func (a *app) reached(c *check.Case) error {
 	down := 0
 	for _, n := range c.Nodes {
 		if n.Down != "" {
@@ -124,7 +230,7 @@ func (a *app) reached(c *check.Case, asks []collect.Ask) error {
 			a.sayDown(n.Down)
 		}
 	}
-	if down == len(asks) {
+	if down == len(c.Nodes) {
 		return &trouble{what: "no host answered, so nothing was written", code: exitIncomplete}
 	}
 	return nil

@@ -16,9 +16,12 @@ func caseOf(c *sample.Cluster) *check.Case {
 	return &check.Case{Cluster: format.Facts(c.Dump())}
 }
 
-func draft(t *testing.T, c *check.Case, ssh map[string]string) (string, spec.Spec) {
+func drafted(t *testing.T, c *check.Case, ssh map[string]string) (string, spec.Spec) {
 	t.Helper()
-	text := Draft(c, ssh, "", "2026-11-15")
+	text, err := Draft(c, Wish{}, ssh, "", "2026-11-15")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want, err := spec.Parse([]byte(text))
 	if err != nil {
 		t.Fatalf("the draft is wrong: %v\n%s", err, text)
@@ -36,7 +39,7 @@ func TestDraftNamesWhatIsThere(t *testing.T) {
 		"Spark":      {sample.Sparks("spark"), "roce"},
 	} {
 		k := caseOf(c.cluster)
-		_, want := draft(t, k, map[string]string{})
+		_, want := drafted(t, k, map[string]string{})
 		if want.Data.Layer != c.layer || len(want.Nodes) != len(k.Nodes) {
 			t.Errorf("%s: layer %q, %d nodes", name, want.Data.Layer, len(want.Nodes))
 		}
@@ -61,7 +64,7 @@ func TestDraftNamesWhatIsThere(t *testing.T) {
 
 func TestDraftOfWhatDidNotAnswer(t *testing.T) {
 	c := &check.Case{Cluster: fact.Cluster{Nodes: []*fact.Node{{Name: "a"}, {Name: "b", Down: "b: refused\x1b[31m\nssh b"}}}}
-	text, want := draft(t, c, map[string]string{"a": "me@a", "b": "b"})
+	text, want := drafted(t, c, map[string]string{"a": "me@a", "b": "b"})
 	if want.Node("a").SSH != "me@a" || want.Node("b").SSH != "" || strings.ContainsAny(text, "\x1b") {
 		t.Errorf("got\n%s", text)
 	}
@@ -75,12 +78,16 @@ func TestDraftOfWhatDidNotAnswer(t *testing.T) {
 func TestDraftNamesTheSSHConfiguration(t *testing.T) {
 	c := &check.Case{Cluster: fact.Cluster{Nodes: []*fact.Node{{Name: "a"}}}}
 	for _, path := range []string{"ssh.conf", "../my lab/ssh: \"x\".conf", "/etc/a#b\\c", "true", "5"} {
-		want, err := spec.Parse([]byte(Draft(c, nil, path, "2026-11-15")))
+		text, err := Draft(c, Wish{}, nil, path, "2026-11-15")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := spec.Parse([]byte(text))
 		if err != nil || want.SSHConfig != path {
 			t.Errorf("%q is read as %q, %v", path, want.SSHConfig, err)
 		}
 	}
-	if text := Draft(c, nil, "", "2026-11-15"); strings.Contains(text, "ssh_config") {
+	if text, err := Draft(c, Wish{}, nil, "", "2026-11-15"); err != nil || strings.Contains(text, "ssh_config") {
 		t.Errorf("nothing was given, yet\n%s", text)
 	}
 }
@@ -93,6 +100,22 @@ func TestName(t *testing.T) {
 		}
 		if got := name(c); got != want {
 			t.Errorf("%q are called %q, want %q", names, got, want)
+		}
+	}
+}
+
+func TestNodeNames(t *testing.T) {
+	c := &check.Case{}
+	ssh := map[string]string{}
+	for _, n := range []string{"00", "0", "1e3", "10.0.0.1", "true", "gpu-01", "a.b", "0x1f", "-"} {
+		c.Nodes = append(c.Nodes, &fact.Node{Name: n})
+		ssh[n] = "me@" + n
+	}
+	ssh["a.b"] = "root@[fe80::1]"
+	_, want := drafted(t, c, ssh)
+	for i, n := range want.Nodes {
+		if n.Name != c.Nodes[i].Name || n.SSH != ssh[n.Name] {
+			t.Errorf("%q by %q is read as %q by %q", c.Nodes[i].Name, ssh[c.Nodes[i].Name], n.Name, n.SSH)
 		}
 	}
 }
