@@ -6,7 +6,6 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -253,5 +252,3 @@ func wrongPlan(t *testing.T, file, node string) {
 		t.Fatal(err)
 	}
 }
-
-var _ = slices.Contains[[]string]
