@@ -161,9 +161,9 @@ func (b *box) trip(s Step, done func()) {
 	if s.Shows != "" {
 		value = b.run(s.Shows)
 	}
-	undo := func() {
+	undo := func(times int) {
 		b.t.Helper()
-		for range 2 {
+		for range times {
 			for _, line := range s.Undo {
 				b.run(line)
 			}
@@ -186,7 +186,7 @@ func (b *box) trip(s Step, done func()) {
 		}
 		b.back(s, made)
 		b.bring(s)
-		undo()
+		undo(1)
 		b.bring(s)
 		same(fmt.Sprintf("reverted after %d of %d lines", lines, len(s.Do)))
 	}
@@ -202,7 +202,7 @@ func (b *box) trip(s Step, done func()) {
 	}
 	done()
 	b.back(s, made)
-	undo()
+	undo(2)
 	b.bring(s)
 	same("undone")
 }
