@@ -2,14 +2,19 @@
 SHELL    := /bin/bash
 GO       ?= go
 FUZZTIME ?= 20s
+apply    := ^TestReal(Apply|ApplyManagers|WrongPlan|Lost|NewCluster)$$
 
-.PHONY: help build demo lab test lab-test bench fuzz lint docs setup
+.PHONY: help build dist demo lab test lab-test apply-test bench fuzz lint docs setup
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 build: ## build bin/weft
 	CGO_ENABLED=0 $(GO) build -o bin/weft ./cmd/weft
+
+dist: ## build weft for both architectures, for clusters that have both
+	CGO_ENABLED=0 GOARCH=amd64 $(GO) build -o bin/weft-linux-amd64 ./cmd/weft
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -o bin/weft-linux-arm64 ./cmd/weft
 
 demo: build ## the main job on an embedded cluster: no root, no network
 	bin/weft demo
@@ -22,7 +27,10 @@ test: setup ## every test that this machine can run, and a short part of the lab
 	WEFT_LAB_TEST=short $(GO) test -v -count=1 -timeout 15m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
 
 lab-test: setup ## every fault of the lab, on real machines: 22 minutes
-	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 40m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
+	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 40m -p 1 -run '^TestReal' -skip '$(apply)' ./internal/lab ./internal/lab/ib
+
+apply-test: setup ## plan, apply and undo on real machines, which are lost at every point
+	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 60m -p 1 -run '$(apply)' ./internal/lab
 
 setup: ## what the tests need besides Go: OpenSSH, qemu, opensm and ibsim
 	@scripts/test-setup

@@ -97,14 +97,18 @@ func (a *app) root() *cobra.Command {
 		Use:   "weft",
 		Short: "Make a fabric of machines with RDMA cards and GPUs: known, right, proven",
 		Long: `weft looks at one Linux machine or a cluster of them, judges what it finds and
-says what is wrong, why it matters and what to do. It reads; it changes nothing.
+says what is wrong, why it matters and what to do. It reads; only weft apply and
+weft undo change a node, and they ask first.
 
 Exit codes: 0 yes, 1 no (a check failed), 2 trouble (bad flag or file),
-3 incomplete (something could not be read), 130 interrupted.`,
+3 incomplete (something could not be read), 4 apply stopped part-way,
+130 interrupted.`,
 		Example: `  weft check                    judge this machine
   weft init spark1 spark2       look at hosts over ssh and write weft.yaml
   weft check                    judge the cluster
-  weft explain roce.mtu         what a check means and how to mend it`,
+  weft explain roce.mtu         what a check means and how to mend it
+  weft plan                     what would be changed, exactly
+  weft apply                    change it, one node first; weft undo takes it back`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
