@@ -41,10 +41,17 @@ func wished(t *testing.T, c *sample.Cluster, g Given) spec.Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Want, err = spec.Parse([]byte(text)); err != nil {
+	c.Want = parsed(t, text)
+	return c.Want
+}
+
+func parsed(t *testing.T, text string) spec.Spec {
+	t.Helper()
+	want, err := spec.Parse([]byte(text))
+	if err != nil {
 		t.Fatalf("the draft is wrong: %v\n%s", err, text)
 	}
-	return c.Want
+	return want
 }
 
 // loud is what weft check says of a cluster, a line each, passes and skips left out.

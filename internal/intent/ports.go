@@ -127,8 +127,7 @@ func cabled(n *fact.Node, p *fact.Port) bool {
 	if d == nil {
 		return false
 	}
-	carrier, told := d.Carrier.Get()
-	return carrier || !told && p.Module != nil
+	return d.Carrier.Or(false) || (d.Off || !d.Carrier.Known()) && p.Module != nil
 }
 
 // management reports whether a port carries the node's management: ssh or the default

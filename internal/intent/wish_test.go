@@ -199,9 +199,10 @@ func TestSwitchedOffPorts(t *testing.T) {
 		for _, p := range n.Ports {
 			p.State, p.Phys = "DOWN", "Disabled"
 			d := n.Netdev(p.Netdev)
-			d.Oper, d.Carrier = "down", fact.Val[bool]{}
+			d.Oper, d.Carrier, d.Off = "down", fact.Val[bool]{}, true
 		}
-		n.Netdev(n.Ports[1].Netdev).Carrier = fact.Some(false) // switched on, and nothing there
+		on := n.Netdev(n.Ports[1].Netdev) // switched on, and nothing at the other end
+		on.Carrier, on.Off = fact.Some(false), false
 	}
 	text, err := tried(c, nets("10.9.0.0/24"))
 	if err != nil || !strings.Contains(text, "- port: mlx5_0/1\n        netdev: ens1f0np0\n        address: 10.9.0.2/24") || strings.Contains(text, "mlx5_1/1") {
