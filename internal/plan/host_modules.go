@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"weft/internal/check"
 	"weft/internal/edit/modprobe"
@@ -15,22 +14,23 @@ func mendModules(d *draft, n *fact.Node, f check.Finding) error {
 	if err := unseen(f); err != nil {
 		return err
 	}
-	what, list, ok := strings.Cut(f.Got, ": ")
-	if !ok {
-		return byHand("which modules are meant is not told")
+	// The finding names the worst of it; a plan mends all.
+	must, tools, barred, lost := check.Modules(d.Case, n)
+	for _, m := range slices.Concat(must, tools) {
+		if err := d.load(n, m); err != nil {
+			return err
+		}
 	}
-	for _, m := range strings.Split(list, ", ") {
+	for _, m := range barred {
+		if err := d.free(n, m); err != nil {
+			return err
+		}
+	}
+	for _, m := range lost {
 		var err error
-		switch what {
-		case "kept from loading by modprobe.d":
-			err = d.free(n, m)
-		case "not loaded at boot":
-			if soft := softPorts(n, m); len(soft) > 0 {
-				err = d.softAtBoot(n, soft)
-				break
-			}
-			fallthrough
-		default:
+		if soft := softPorts(n, m); len(soft) > 0 {
+			err = d.softAtBoot(n, soft)
+		} else {
 			err = d.load(n, m)
 		}
 		if err != nil {

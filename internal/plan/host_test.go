@@ -98,6 +98,7 @@ var hostTries = []try{
 	{"node.modules", "barred", second(sample.RoCE, func(m *sample.Machine) {
 		m.Modprobe = "options x y=1\ninstall mlx5_ib /bin/false\nblacklist rdma-ucm\n"
 	}, nil)},
+	{"node.modules", "software device, barred", second(sample.RoCE, func(m *sample.Machine) { m.Modprobe = "install rdma_rxe /bin/false\n" }, rxe)},
 	{"node.modules", "software device", second(sample.RoCE, nil, rxe)},
 
 	{"gpu.direct", "peermem", second(sample.RoCE, func(m *sample.Machine) { m.Unload("nvidia_peermem") }, nil)},
