@@ -62,11 +62,13 @@ func (d Dialect) Read(text string) (*INI, error) {
 	if len(f.lines) > 0 && strings.HasSuffix(f.lines[0], "\r\n") {
 		f.eol = "\r\n"
 	}
-	for i := 0; i < len(f.lines); i++ {
-		line := body(f.lines[i])
-		if !plain(line) {
+	for i, line := range f.lines {
+		if !plain(body(line)) {
 			return nil, fmt.Errorf("line %d: not plain text", i+1)
 		}
+	}
+	for i := 0; i < len(f.lines); i++ {
+		line := body(f.lines[i])
 		trimmed := strings.Trim(line, " \t")
 		switch {
 		case trimmed == "" || strings.ContainsRune(d.Comments, rune(trimmed[0])):

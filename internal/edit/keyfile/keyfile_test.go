@@ -210,3 +210,22 @@ func rest(t *testing.T, text string) (out []string) {
 	}
 	return out
 }
+
+// FuzzNew makes connections of wishes as a stranger would spell them.
+func FuzzNew(f *testing.F) {
+	f.Add("rail0", "10.20.0.1/24", "10.30.0.0/24", "10.20.0.254", 9000, true)
+	f.Add("1e5", "fd00::1/64", "default", "fd00::fe", 1280, false)
+	f.Fuzz(func(t *testing.T, name, addr, to, via string, mtu int, noDefault bool) {
+		text, err := New(edit.Netdev{Name: name, Addrs: &[]string{addr}, MTU: mtu, NoDefault: noDefault, Routes: []edit.Route{{To: to, Via: via}}}, uuid)
+		if err != nil {
+			return
+		}
+		f, err := edit.GKey.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, _ := f.Value("connection", "interface-name"); v != name || len(f.Sections) != 4 {
+			t.Fatalf("of %q:\n%s", name, text)
+		}
+	})
+}

@@ -269,3 +269,27 @@ func rest(t *testing.T, text string, want edit.Netdev) (out []string) {
 	}
 	return out
 }
+
+// FuzzNew makes files of wishes as a stranger would spell them.
+func FuzzNew(f *testing.F) {
+	f.Add("rail0", "10.20.0.1/24", "10.30.0.0/24", "10.20.0.254", 9000, true)
+	f.Add("1e5", "fd00::1/64", "default", "fd00::fe", 1280, false)
+	f.Fuzz(func(t *testing.T, name, addr, to, via string, mtu int, noDefault bool) {
+		text, err := New(edit.Netdev{Name: name, Addrs: &[]string{addr}, MTU: mtu, NoDefault: noDefault, Routes: []edit.Route{{To: to, Via: via}}})
+		if err != nil {
+			return
+		}
+		if exact, _ := Matches(text, name); !exact {
+			t.Fatalf("not for %q:\n%s", name, text)
+		}
+		f, err := edit.Systemd.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range f.Sections {
+			if !slices.Contains([]string{"Match", "Link", "Network", "Route"}, s.Name) {
+				t.Fatalf("[%s] in\n%s", s.Name, text)
+			}
+		}
+	})
+}
