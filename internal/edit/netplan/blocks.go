@@ -18,7 +18,7 @@ type block struct {
 // blocks returns the definitions.
 func (d *doc) blocks() (out []block, err error) {
 	net := d.root.at("network")
-	if net == nil {
+	if net == nil || net.kind == null && net.to == 0 {
 		return nil, nil
 	}
 	if net.kind != table {

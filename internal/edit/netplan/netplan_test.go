@@ -225,6 +225,21 @@ network:
 		old:  "network:\n  bonds:\n    bond0:\n      interfaces: [eno1, eno2]\n  ethernets: {eno1: {}, eno2: {}}\n",
 		now:  "network:\n  bonds:\n    bond0:\n      interfaces: [eno1, eno2]\n      mtu: 9000\n  ethernets: {eno1: {}, eno2: {}}\n",
 	}, {
+		name: "nothing but network:",
+		want: edit.Netdev{Name: "rail0", MTU: 9000},
+		old:  "network: # to come\n",
+		now:  "network: # to come\n  ethernets:\n    rail0:\n      mtu: 9000\n",
+	}, {
+		name: "an empty section",
+		want: edit.Netdev{Name: "rail0", MTU: 9000},
+		old:  "network:\n  ethernets:\n  version: 2\n",
+		now:  "network:\n  ethernets:\n    rail0:\n      mtu: 9000\n  version: 2\n",
+	}, {
+		name: "nothing but a comment",
+		want: edit.Netdev{Name: "rail0", MTU: 9000},
+		old:  "# to come",
+		now:  "# to come\nnetwork:\n  version: 2\n  ethernets:\n    rail0:\n      mtu: 9000\n",
+	}, {
 		name: "a quoted key and number",
 		want: edit.Netdev{Name: "rail0", MTU: 9000},
 		old:  "network:\n  ethernets:\n    \"rail0\":\n      mtu: \"1500\"\n",

@@ -33,9 +33,18 @@ func rest(d *doc, want edit.Netdev) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := plain(d.root)
+	all := plain(d.root).(map[string]any)
 	if b != nil {
-		strip(all.(map[string]any), b, wish{d, b.item, want})
+		strip(all, b, wish{d, b.item, want})
+	}
+	net, _ := all["network"].(map[string]any)
+	for kind, v := range net {
+		if m, ok := v.(map[string]any); v == nil || ok && len(m) == 0 {
+			delete(net, kind)
+		}
+	}
+	if len(net) == 0 {
+		delete(all, "network")
 	}
 	return all, nil
 }
@@ -61,10 +70,9 @@ func plain(n *node) any {
 	return nil
 }
 
-// strip takes the wish out of what a text says, and what is empty then.
+// strip takes the wish out of what a text says.
 func strip(all map[string]any, b *block, w wish) {
-	net := all["network"].(map[string]any) // where the block was found
-	kind := net[b.kind].(map[string]any)
+	kind := all["network"].(map[string]any)[b.kind].(map[string]any) // where the block was found
 	own, _ := kind[b.item.key.value].(map[string]any)
 	if w.want.MTU != 0 {
 		delete(own, "mtu")
@@ -89,9 +97,6 @@ func strip(all map[string]any, b *block, w wish) {
 	}
 	if len(own) == 0 {
 		delete(kind, b.item.key.value)
-	}
-	if len(kind) == 0 {
-		delete(net, b.kind)
 	}
 }
 
