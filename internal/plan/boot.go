@@ -2,6 +2,7 @@ package plan
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,9 +16,6 @@ var bootRemedies = []Remedy{
 	{"node.gtt", mendGTT},
 	{"ib.steering", mendSteering},
 }
-
-// onDisk is the undo of what is in files alone: they are put back by then.
-const onDisk = "sync"
 
 // bootArgs adds a step that changes the kernel's command line from the next boot on, the
 // way that the node's boot loader wants it. The step comes with what it is for.
@@ -88,14 +86,29 @@ func (d *draft) grub(n *fact.Node, s *Step, by string, c cmdline.Change) error {
 		cfg = "/boot/grub/grub.cfg"
 		line = "grub-mkconfig -o " + cfg
 	}
-	// A configuration elsewhere, as on old UEFI installations, is not guessed at.
+	// A configuration elsewhere, as on old UEFI installations, is not guessed at. Undone
+	// it is made anew, too: kernels may have come and gone since. Where none have, it is
+	// put back byte for byte.
 	s.Do = []string{"[ -s " + cfg + " ] && " + line + " && sync"}
-	s.Undo, s.Shows, s.Keeps, s.Seconds = []string{onDisk}, "cksum "+cfg, []string{cfg}, 300
+	s.Undo, s.Shows, s.Keeps, s.Seconds = s.Do, argsIn("cat "+cfg, c), []string{cfg}, 300
 	return nil
 }
 
-// grubby edits the boot entries where they say it all. Where they refer to grub's
-// environment ($kernelopts, up to RHEL 8) grubby does it.
+// argsIn is a line that shows which of the arguments at stake a text has.
+func argsIn(text string, c cmdline.Change) string {
+	var words []string
+	for _, arg := range slices.Concat(c.Add, c.Drop) {
+		key, any := strings.CutSuffix(arg, "*")
+		if key = regexp.QuoteMeta(key); any {
+			key += ".*"
+		}
+		words = append(words, key)
+	}
+	return text + ` | tr ' \t"' '\n\n\n' | sed 's/^kernelopts=//' | ` + sh("grep -xE %s", strings.Join(words, "|")) + " | sort -u"
+}
+
+// grubby edits the boot entries, as the tool of that name does, and where they refer to
+// grub's environment ($kernelopts, RHEL 8) that.
 func (d *draft) grubby(n *fact.Node, s *Step, c cmdline.Change) error {
 	const dir = "/boot/loader/entries"
 	if n.Host.Arch == "s390x" {
@@ -108,32 +121,44 @@ func (d *draft) grubby(n *fact.Node, s *Step, c cmdline.Change) error {
 	case len(entries) == 0:
 		return byHand("%s has no entry that was read", dir)
 	}
-	for _, p := range sorted(entries) {
-		if !strings.Contains(cmdline.Options(entries[p]), "$kernelopts") {
-			continue
+	plain := map[string]string{} // entries that say it all
+	for p, text := range entries {
+		if !strings.Contains(cmdline.Options(text), "$kernelopts") {
+			plain[p] = text
 		}
-		s.Do = []string{grubbyLine(c) + " && sync"}
-		s.Keeps = append(sorted(entries), "/boot/grub2/grubenv", "/etc/default/grub", "/etc/kernel/cmdline")
-		s.Undo, s.Shows, s.Seconds = []string{onDisk}, "grubby --info=ALL", 300
-		return nil
 	}
-	if err := d.editEntries(n, s, entries, c); err != nil {
-		return err
+	if len(plain) < len(entries) {
+		for _, arg := range c.Drop {
+			if key, any := strings.CutSuffix(arg, "*"); cmdline.Has(n.Host.CmdLine, arg) || any && strings.Contains(n.Host.CmdLine, key) {
+				return byHand("%s must go from grub's environment first", arg)
+			}
+		}
+		kernelopts(s, c)
+	}
+	if len(plain) > 0 {
+		if err := d.editEntries(n, s, plain, c); err != nil {
+			return err
+		}
 	}
 	return d.kernels(n, s, c)
 }
 
-// grubbyLine has grubby change every entry.
-func grubbyLine(c cmdline.Change) string {
-	line := sh("grubby --update-kernel=ALL --args=%s", strings.Join(c.Add, " "))
-	var drop []string
-	for _, arg := range c.Drop {
-		drop = append(drop, strings.TrimSuffix(arg, "=*"))
+// kernelopts fills the lines of a step that adds arguments to grub's environment, where
+// RHEL 8 keeps them for all entries. grubby is not asked: there are versions that take
+// intel_iommu= for iommu=.
+func kernelopts(s *Step, c cmdline.Change) {
+	const (
+		list = "grub2-editenv - list"
+		read = "v=$(" + list + " | sed -n 's/^kernelopts=//p'); set -f; "
+	)
+	var add []string
+	for _, arg := range c.Add {
+		add = append(add, quote(arg))
 	}
-	if len(drop) > 0 {
-		line = sh("grubby --update-kernel=ALL --remove-args=%s && ", strings.Join(drop, " ")) + line
-	}
-	return line
+	words := strings.Join(add, " ")
+	s.Do = []string{read + "for a in " + words + `; do case " $v " in *" $a "*) ;; *) v="${v% } $a";; esac; done; grub2-editenv - set "kernelopts=$v" && sync`}
+	s.Undo = []string{read + `w=; for a in $v; do case $a in ` + strings.Join(add, "|") + `) ;; *) w="$w $a";; esac; done; grub2-editenv - set "kernelopts=${w# }" && sync`}
+	s.Shows, s.Keeps = argsIn(list, c), []string{"/boot/grub2/grubenv"}
 }
 
 // entries edits the entries of systemd-boot.

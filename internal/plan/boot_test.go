@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"weft/internal/check"
+	"weft/internal/edit/cmdline"
 	"weft/internal/fact"
 	"weft/internal/format"
 	"weft/internal/sample"
@@ -21,8 +23,8 @@ func booted(files map[string]string) func(m *sample.Machine) {
 	return func(m *sample.Machine) { translates(m); m.Files = files }
 }
 
-// kernelopts has boot entries as RHEL 8 has them: they refer to grub's environment.
-func kernelopts(n *fact.Node) {
+// byEnvironment has boot entries as RHEL 8 has them: they refer to grub's environment.
+func byEnvironment(n *fact.Node) {
 	for p, text := range n.Settings.Files {
 		if strings.HasPrefix(p, "/boot/loader/entries/") {
 			n.Settings.Files[p] = text[:strings.Index(text, "options ")] + "options $kernelopts $tuned_params\n"
@@ -61,7 +63,7 @@ var bootTries = []try{
 	{"node.iommu", "update-grub", second(sample.RoCE, translates, nil)},
 	{"node.iommu", "update-grub, a file beside it", second(sample.RoCE, booted(map[string]string{"/etc/default/grub.d/50-cloudimg-settings.cfg": "GRUB_CMDLINE_LINUX_DEFAULT=\"console=ttyS0\"\n"}), nil)},
 	{"node.iommu", "entries", second(sample.InfiniBand, translates, nil)},
-	{"node.iommu", "grubby", second(sample.InfiniBand, translates, kernelopts)},
+	{"node.iommu", "grub's environment", second(sample.InfiniBand, translates, byEnvironment)},
 	{"node.iommu", "grub2-mkconfig", second(sample.InfiniBand, translates, func(n *fact.Node) { n.Settings.BootTool = "grub2-mkconfig" })},
 	{"node.iommu", "systemd-boot", second(sample.Strix, translates, func(n *fact.Node) { n.Settings.BootTool = "systemd-boot" })},
 	{"node.iommu", "arm64", func() *check.Case {
@@ -153,5 +155,42 @@ func TestBootIsLeftToPeople(t *testing.T) {
 				t.Errorf("steps %+v, by hand %+v, want %s", p.Steps, p.Hand, tt.why)
 			}
 		})
+	}
+}
+
+// TestGrubEnvironment runs the real grub-editenv on a file of its own.
+func TestGrubEnvironment(t *testing.T) {
+	real := needs(t, "grub-editenv", "grub-common")
+	s := planOf(t, "node.iommu", "grub's environment", bootTries).Steps[0]
+	for _, old := range []string{"root=/dev/sda1 ro rhgb quiet ", "ro intel_iommu=on", ""} {
+		b := newBench(t)
+		file := filepath.Join(b.dir, "grubenv")
+		b.play("grub2-editenv", "shift; exec "+real+" "+file+" \"$@\"")
+		b.run(real+" "+file+" create", real+" "+file+" set 'kernelopts="+old+"' saved_entry=x")
+		b.whole(s, func() {
+			want := "kernelopts=" + strings.TrimPrefix(strings.TrimSuffix(old, " ")+" iommu=pt", " ")
+			if got := b.run("grub2-editenv - list"); !strings.Contains(strings.ReplaceAll(got, "= ", "="), want+"\n") || !strings.Contains(got, "saved_entry=x\n") {
+				t.Errorf("the environment is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestArgsIn: the line that shows what is at stake finds whole arguments and no others.
+func TestArgsIn(t *testing.T) {
+	c := cmdline.Change{Add: []string{"iommu=pt"}, Drop: []string{"amdgpu.gttsize=*"}}
+	b := newBench(t)
+	for text, want := range map[string]string{
+		"linux /vmlinuz ro iommu=pt quiet":           "iommu=pt\n",
+		"linux /vmlinuz intel_iommu=pt iommu=ptx":    "",
+		"A=\"iommu=pt\"":                             "iommu=pt\n",
+		"A=\"x iommu=pt\"":                           "iommu=pt\n",
+		"kernelopts=iommu=pt amdgpu.gttsize=5 ro":    "amdgpu.gttsize=5\niommu=pt\n",
+		"x amdgpuXgttsize=5":                         "",
+		"a iommu=pt\nb iommu=pt\tamdgpu.gttsize=1\n": "amdgpu.gttsize=1\niommu=pt\n",
+	} {
+		if got := b.run(argsIn(sh("printf '%%s\\n' %s", text), c)); got != want {
+			t.Errorf("%q shows %q, want %q", text, got, want)
+		}
 	}
 }
