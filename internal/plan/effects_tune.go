@@ -122,11 +122,20 @@ func setTrust(n *fact.Node, name, value string) error {
 		if word == "" {
 			continue
 		}
-		var dscp, prio int
-		if _, err := fmt.Sscanf(word, "%d:%d", &dscp, &prio); err != nil {
+		row, value, _ := strings.Cut(word, ":")
+		first, last, more := strings.Cut(row, "-")
+		if !more {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		prio, err3 := strconv.Atoi(value)
+		if err != nil || err2 != nil || err3 != nil || to > 63 {
 			return fmt.Errorf("%q is no entry for a DSCP", word)
 		}
-		m[dscp] = prio
+		for dscp := from; dscp <= to; dscp++ {
+			m[dscp] = prio
+		}
 	}
 	return eachPort(n, name, func(p *fact.Port) { p.QoS.Trust, p.QoS.DSCP = trust, m })
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"weft/internal/check"
@@ -33,11 +34,13 @@ const reload = "systemctl daemon-reload"
 // noSystemd is what a person is told where nothing can repeat a setting at boot.
 const noSystemd = "until the next boot only: this host has no systemd"
 
-// tune adds a step that sets what the kernel forgets: lines set it now, and a service of
-// weft's runs the same lines at every boot, once the units named are there. The step
-// comes with its Undo.
+// tune adds a step that sets what the kernel forgets: lines set it, whatever it was, now
+// and by a service of weft's at every boot, once the units named are there. The step
+// comes with its Undo, and with Do where less than all lines will do now.
 func (d *draft) tune(n *fact.Node, s Step, name []string, title string, after []string, lines ...string) error {
-	s.Do = lines
+	if s.Do == nil {
+		s.Do = lines
+	}
 	if !n.Settings.ServicesRead {
 		s.Note = strings.TrimPrefix(s.Note+"; "+noSystemd, "; ")
 		d.add(n, s)
@@ -51,8 +54,8 @@ func (d *draft) tune(n *fact.Node, s Step, name []string, title string, after []
 		return err
 	}
 	if len(s.Files) > 0 {
-		s.Do = append([]string{reload}, s.Do...)
-		s.Undo = append([]string{reload}, s.Undo...)
+		s.Do = slices.Concat([]string{reload}, s.Do)
+		s.Undo = slices.Concat([]string{reload}, s.Undo)
 	}
 	d.add(n, s)
 	return nil

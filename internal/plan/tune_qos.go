@@ -120,10 +120,10 @@ func (d *draft) pauseOff(n *fact.Node, p *fact.Port) error {
 	if err := tool(n, "ethtool"); err != nil {
 		return err
 	}
-	shows := sh(`ethtool -a %s | sed -n 's/^\(RX\|TX\):[[:space:]]*/\1 /p'`, p.Netdev)
+	shows := sh(`ethtool -a %s | sed -n 's/^\(RX\|TX\):[[:space:]]*/\1 /p' | paste -sd " " -`, p.Netdev)
 	// ethtool calls it an error when nothing changes, so what counts is how it is then.
 	set := func(rx, tx bool) string {
-		want := fmt.Sprintf("RX %s\nTX %s", onOff(rx), onOff(tx))
+		want := fmt.Sprintf("RX %s TX %s", onOff(rx), onOff(tx))
 		return sh("ethtool -A %s rx "+onOff(rx)+" tx "+onOff(tx)+" 2>/dev/null; [ \"$(", p.Netdev) + shows + `)" = ` + quote(want) + " ]"
 	}
 	rx, tx := p.QoS.PauseRx.Or(false), p.QoS.PauseTx.Or(false)
@@ -143,20 +143,12 @@ func mendECN(d *draft, n *fact.Node, f check.Finding) error {
 	np, rp := slices.Clone(q.ECNNP), slices.Clone(q.ECNRP)
 	np[prio], rp[prio] = true, true
 	file := func(way string) string { return fmt.Sprintf("/sys/class/net/%s/ecn/%s/enable/%d", p.Netdev, way, prio) }
-	set := func(np, rp bool) (lines []string) {
-		for _, x := range []struct {
-			way      string
-			was, now bool
-		}{{"roce_np", q.ECNNP[prio], np}, {"roce_rp", q.ECNRP[prio], rp}} {
-			if !x.was { // the one that is on already is left alone
-				lines = append(lines, sh("echo "+bits([]bool{x.now})+" >%s", file(x.way)))
-			}
-		}
-		return lines
+	set := func(np, rp []bool) []string {
+		return []string{sh("echo "+bits(np[prio:prio+1])+" >%s", file("roce_np")), sh("echo "+bits(rp[prio:prio+1])+" >%s", file("roce_rp"))}
 	}
 	s := Step{What: "net/" + p.Netdev + "/ecn", From: ecnWords(q.ECNNP, q.ECNRP), To: ecnWords(np, rp),
-		Undo: set(q.ECNNP[prio], q.ECNRP[prio]), Shows: sh("cat %s %s", file("roce_np"), file("roce_rp")), Note: "the switch must mark, too"}
-	return d.tune(n, s, []string{"ecn", p.Netdev}, "Congestion control of "+p.Netdev, []string{unit.Device(p.Netdev)}, set(true, true)...)
+		Undo: set(q.ECNNP, q.ECNRP), Shows: sh("cat %s %s", file("roce_np"), file("roce_rp")), Note: "the switch must mark, too"}
+	return d.tune(n, s, []string{"ecn", p.Netdev}, "Congestion control of "+p.Netdev, []string{unit.Device(p.Netdev)}, set(np, rp)...)
 }
 
 func ecnWords(np, rp []bool) string { return "np " + bits(np) + " rp " + bits(rp) }

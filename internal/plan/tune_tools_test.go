@@ -16,6 +16,7 @@ import (
 	"weft/internal/edit/unit"
 	"weft/internal/fact"
 	"weft/internal/format"
+	"weft/internal/format/dcb"
 	"weft/internal/sample"
 )
 
@@ -95,12 +96,7 @@ func needs(t *testing.T, tool, pack string) string {
 // TestDcb runs the real dcb on a card that is played: every step makes the card what the
 // step says, and undone it is as it was.
 func TestDcb(t *testing.T) {
-	needs(t, "dcb", "iproute2")
-	gcc := needs(t, "gcc", "gcc")
-	card := filepath.Join(t.TempDir(), "card.so")
-	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-o", card, "testdata/dcbnl.c").CombinedOutput(); err != nil {
-		t.Skipf("gcc does not make the card: %s", out)
-	}
+	newCard(t, "mlx5") // skips here, not in every try
 	n := 0
 	for _, x := range tuneTries {
 		c := x.broken()
@@ -113,15 +109,14 @@ func TestDcb(t *testing.T) {
 				node := c.Node(s.Node)
 				netdev := strings.Split(s.What, "/")[1]
 				p := node.Ports[slices.IndexFunc(node.Ports, func(p *fact.Port) bool { return p.Netdev == netdev })]
-				b := newBench(t, "systemctl", "ethtool")
-				b.env = append(b.env, "LD_PRELOAD="+card, "DCB_STATE="+filepath.Join(b.dir, "state"), "DCB_DRIVER="+map[bool]string{true: "mlx5", false: "ice"}[p.Driver == "mlx5"])
+				b := newCard(t, map[bool]string{true: "mlx5", false: "ice"}[p.Driver == "mlx5"])
 				dev := "dev " + netdev
 				b.run("dcb pfc set "+dev+" prio-pfc "+strings.ReplaceAll(strings.ReplaceAll(pairs(p.QoS.PFC), "true", "on"), "false", "off"), "dcb ets set "+dev+" tc-tsa all:vendor")
 				if p.QoS.TSA != nil {
 					b.run("dcb ets set " + dev + " prio-tc " + pairs(p.QoS.PrioTC) + " tc-tsa " + pairs(p.QoS.TSA) + " tc-bw " + pairs(p.QoS.TCBW))
 				}
 				if len(p.QoS.DSCP) > 0 {
-					b.run("dcb app add " + dev + " dscp-prio " + strings.ReplaceAll(dscpWords(p.QoS.DSCP), ",", " "))
+					b.run(dcbDSCP(netdev, nil, p.QoS.DSCP)...)
 				}
 				if now := b.look(s, netdev); now != s.From {
 					t.Fatalf("the card is %q, want %q", now, s.From)
@@ -137,6 +132,42 @@ func TestDcb(t *testing.T) {
 	if n < 5 {
 		t.Errorf("%d steps with dcb", n)
 	}
+}
+
+// TestUnitsSetAll: at boot a card is as its driver makes it, and not as it was when the plan
+// was made. The unit makes it the same as the step does.
+func TestUnitsSetAll(t *testing.T) {
+	b := newCard(t, "mlx5")
+	p := planOf(t, "roce.trust", "another priority, dcb", tuneTries)
+	s := p.Steps[0]
+	text := filesOf(p)[unit.Dir+"weft-trust-ens1f0np0.service"]
+	for _, start := range []string{"true", "dcb app add dev ens1f0np0 dscp-prio 26:0 5:7", "dcb app add dev ens1f0np0 dscp-prio 26:3"} {
+		b.run("dcb app flush dev ens1f0np0 dscp-prio", start)
+		n := 0
+		for line := range strings.Lines(text) {
+			if word, ok := strings.CutPrefix(line, `ExecStart=/bin/sh -c `); ok {
+				b.run("sh -c " + word)
+				n++
+			}
+		}
+		if now := b.look(s, "ens1f0np0"); n == 0 || now != s.To {
+			t.Errorf("after %q and the unit the card is %q, want %q", start, now, s.To)
+		}
+	}
+}
+
+// newCard is a bench with a card that dcb sets.
+func newCard(t *testing.T, driver string) *bench {
+	t.Helper()
+	needs(t, "dcb", "iproute2")
+	gcc := needs(t, "gcc", "gcc")
+	b := newBench(t, "systemctl", "ethtool")
+	card := filepath.Join(b.dir, "card.so")
+	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-o", card, "testdata/dcbnl.c").CombinedOutput(); err != nil {
+		t.Skipf("gcc does not make the card: %s", out)
+	}
+	b.env = append(b.env, "LD_PRELOAD="+card, "DCB_STATE="+filepath.Join(b.dir, "state"), "DCB_DRIVER="+driver)
+	return b
 }
 
 // look says what the card is, in the words of a step.
@@ -157,6 +188,73 @@ func (b *bench) look(s Step, netdev string) string {
 		return classWords(q.PrioTC, q.TSA, q.TCBW)
 	}
 	return trustWords(q.Trust, q.DSCP)
+}
+
+// TestMlnxQoS runs the lines for mlnx_qos on a played one, which keeps the rules of the
+// real one and prints what it prints: there is none without NVIDIA's packages.
+func TestMlnxQoS(t *testing.T) {
+	script, err := os.ReadFile("testdata/mlnx_qos.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, x := range tuneTries {
+		c := x.broken()
+		for _, s := range Make(c, x.broken(), check.All, of(c, x.remedy)).Steps {
+			if !strings.HasPrefix(s.Shows, "mlnx_qos ") {
+				continue
+			}
+			n++
+			t.Run(x.remedy+" "+x.name, func(t *testing.T) {
+				netdev := strings.Split(s.What, "/")[1]
+				node := c.Node(s.Node)
+				p := node.Ports[slices.IndexFunc(node.Ports, func(p *fact.Port) bool { return p.Netdev == netdev })]
+				b := newBench(t, "systemctl")
+				b.play("mlnx_qos", string(script))
+				b.env = append(b.env, "CARD="+t.TempDir())
+				b.run("mlnx_qos -i " + netdev + " --pfc " + bits(p.QoS.PFC))
+				if p.QoS.TSA != nil {
+					b.run("mlnx_qos -i " + netdev + " --prio_tc " + commas(p.QoS.PrioTC) + " --tsa " + strings.Join(p.QoS.TSA, ",") + " --tcbw " + commas(p.QoS.TCBW))
+				}
+				if p.QoS.Trust == "dscp" {
+					b.run(append(mlnxTrust(netdev, p.QoS.DSCP, 26), mlnxDSCP(netdev, eightEach(), p.QoS.DSCP)...)...)
+				}
+				b.whole(s, func() {
+					q, err := dcb.ParseMlnxQoS([]byte(b.run("mlnx_qos -i " + netdev)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					now := map[string]string{"pfc": bits(q.PFC), "trust": trustWords(q.Trust, q.DSCPPrio), "classes": commas(q.PrioTC())}[strings.Split(s.What, "/")[2]]
+					if !strings.HasPrefix(s.To, now) {
+						t.Errorf("%s: the card is %q, want %q", s.What, now, s.To)
+					}
+				})
+			})
+			break // one of equal steps is enough
+		}
+	}
+	if n < 5 {
+		t.Errorf("%d steps with mlnx_qos", n)
+	}
+}
+
+// TestPauseLines runs them on a played ethtool, which calls it an error, as the real one
+// does, when nothing changes.
+func TestPauseLines(t *testing.T) {
+	for _, name := range []string{"both ways", "one way"} {
+		s := planOf(t, "roce.pause", name, tuneTries).Steps[0]
+		b := newBench(t, "systemctl")
+		b.play("ethtool", `f=$0.state; [ -e "$f" ] || echo "$START" >"$f"; case $1 in
+-a) printf 'Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\t%s\nTX:\t\t%s\nRX negotiated: on\n' "$2" $(cat "$f");;
+-A) [ "$(cat "$f")" = "$4 $6" ] && { echo 'no pause parameters changed, aborting' >&2; exit 78; }; echo "$4 $6" >"$f";; *) exit 1;; esac`)
+		f := strings.Fields(s.From)
+		b.env = append(b.env, "START="+f[1]+" "+f[3])
+		b.whole(s, func() {
+			if got := b.run(s.Shows); got != "RX off TX off\n" {
+				t.Errorf("done, it shows %q", got)
+			}
+		})
+	}
 }
 
 // TestSetpci has the real setpci say what it would write, from the configuration space

@@ -32,14 +32,21 @@ func mendTrust(d *draft, n *fact.Node, f check.Finding) error {
 	if p.QoS.Trust != "dscp" || p.Driver != "mlx5" { // queues are set up anew
 		s.Risk = RiskLink
 	}
-	lines := dcbDSCP(p.Netdev, p.QoS.DSCP, want)
-	s.Undo = dcbDSCP(p.Netdev, want, p.QoS.DSCP)
-	s.Shows = sh("dcb app show dev %s dscp-prio", p.Netdev)
+	var boot []string // from whatever the driver begins with
 	if with == "mlnx_qos" {
-		lines, s.Undo = mlnxDSCP(p, want, d.TrafficClass()>>2)
+		boot = mlnxTrust(p.Netdev, want, d.TrafficClass()>>2)
+		s.Do, s.Undo = boot, []string{sh("mlnx_qos -i %s --trust pcp >/dev/null", p.Netdev)}
+		if p.QoS.Trust == "dscp" {
+			s.Do, s.Undo = mlnxDSCP(p.Netdev, p.QoS.DSCP, want), mlnxDSCP(p.Netdev, want, p.QoS.DSCP)
+		}
 		s.Shows = sh("mlnx_qos -i %s | grep -E 'trust state|prio:'", p.Netdev)
+	} else {
+		boot = append([]string{sh("dcb app flush dev %s dscp-prio", p.Netdev)}, dcbDSCP(p.Netdev, nil, want)...)
+		s.Do, s.Undo = dcbDSCP(p.Netdev, p.QoS.DSCP, want), dcbDSCP(p.Netdev, want, p.QoS.DSCP)
+		s.Shows = sh("dcb app show dev %s dscp-prio", p.Netdev)
 	}
-	return d.tune(n, s, []string{"trust", p.Netdev}, "Sorting by DSCP on "+p.Netdev, []string{unit.Device(p.Netdev)}, append(first, lines...)...)
+	s.Do = slices.Concat(first, s.Do)
+	return d.tune(n, s, []string{"trust", p.Netdev}, "Sorting by DSCP on "+p.Netdev, []string{unit.Device(p.Netdev)}, slices.Concat(first, boot)...)
 }
 
 // usualDSCP is the map that a port should have: that of most ports that are right, so
@@ -69,11 +76,21 @@ func (d *draft) usualDSCP(p *fact.Port, with string) map[int]int {
 	return own
 }
 
-// dscpWords writes a map: "26:3,48:6".
+// dscpWords writes a map, values in a row as one: "0-7:0,26:3".
 func dscpWords(m map[int]int) string {
 	var words []string
-	for _, dscp := range slices.Sorted(maps.Keys(m)) {
-		words = append(words, fmt.Sprintf("%d:%d", dscp, m[dscp]))
+	keys := slices.Sorted(maps.Keys(m))
+	for i := 0; i < len(keys); {
+		j := i + 1
+		for j < len(keys) && keys[j] == keys[j-1]+1 && m[keys[j]] == m[keys[i]] {
+			j++
+		}
+		word := fmt.Sprint(keys[i])
+		if j > i+1 {
+			word += fmt.Sprintf("-%d", keys[j-1])
+		}
+		words = append(words, fmt.Sprintf("%s:%d", word, m[keys[i]]))
+		i = j
 	}
 	return strings.Join(words, ",")
 }
@@ -106,30 +123,29 @@ func dcbDSCP(netdev string, from, to map[int]int) (lines []string) {
 	return lines
 }
 
-// mlnxDSCP does the same with mlnx_qos, which takes trust and entries one command each.
-// Where OFED has a file for trust no entry can go, only change; del is then no error.
-func mlnxDSCP(p *fact.Port, to map[int]int, dscp int) (do, undo []string) {
-	from := p.QoS.DSCP
-	run := func(option string) string { return sh("mlnx_qos -i %s "+option+" >/dev/null", p.Netdev) }
-	entries := func(from, to map[int]int) (lines []string) {
-		for dscp := range 64 {
-			was, had := from[dscp]
-			is, has := to[dscp]
-			switch {
-			case has && (!had || was != is):
-				lines = append(lines, run(fmt.Sprintf("--dscp2prio set,%d,%d", dscp, is)))
-			case had && !has:
-				lines = append(lines, run(fmt.Sprintf("--dscp2prio del,%d,%d", dscp, was))+" 2>&1 || true")
-			}
+// mlnxDSCP does the same with mlnx_qos. Where OFED has a file for the map no entry can
+// go, only change; del is then no error.
+func mlnxDSCP(netdev string, from, to map[int]int) (lines []string) {
+	run := func(option string) string { return sh("mlnx_qos -i %s --dscp2prio "+option+" >/dev/null", netdev) }
+	for dscp := range 64 {
+		was, had := from[dscp]
+		is, has := to[dscp]
+		switch {
+		case has && (!had || was != is):
+			lines = append(lines, run(fmt.Sprintf("set,%d,%d", dscp, is)))
+		case had && !has:
+			lines = append(lines, run(fmt.Sprintf("del,%d,%d", dscp, was))+" 2>&1 || true")
 		}
-		return lines
 	}
-	if p.QoS.Trust == "dscp" {
-		return entries(from, to), entries(to, from)
-	}
+	return lines
+}
+
+// mlnxTrust has a port trust DSCP, by a map. mlnx_qos takes trust and entries one command
+// each. RDMA's own entry is set, whatever trust begins with.
+func mlnxTrust(netdev string, to map[int]int, dscp int) []string {
 	start := eightEach()
-	delete(start, dscp) // RDMA's own entry is set, whatever trust begins with
-	return append([]string{run("--trust dscp")}, entries(start, to)...), []string{run("--trust pcp")}
+	delete(start, dscp)
+	return append([]string{sh("mlnx_qos -i %s --trust dscp >/dev/null", netdev)}, mlnxDSCP(netdev, start, to)...)
 }
 
 // eightEach is the map that mlnx_qos and the card's firmware begin with when they trust
