@@ -56,11 +56,12 @@ func readDCB(d *dump.Node, p *fact.Port) {
 			for _, m := range v.DSCP {
 				p.QoS.DSCP[m.Key] = m.Prio
 			}
-			// mlx5 trusts DSCP exactly while a DSCP entry is there
-			// (mlx5e_dcbnl_ieee_setapp and _delapp in en_dcbnl.c).
+			// mlx5 and ice trust DSCP exactly while a DSCP entry is there
+			// (mlx5e_dcbnl_ieee_setapp and _delapp in en_dcbnl.c, ice_dcbnl_delapp in
+			// ice_dcb_nl.c).
 			if len(v.DSCP) > 0 {
 				p.QoS.Trust = "dscp"
-			} else if p.Driver == "mlx5" {
+			} else if p.Driver == "mlx5" || p.Driver == "irdma" {
 				p.QoS.Trust = "pcp"
 			}
 		}

@@ -194,3 +194,68 @@ func TestArgsIn(t *testing.T) {
 		}
 	}
 }
+
+// TestManyAtOnce breaks much on one machine: steps that touch one file build on each
+// other, the plan is sound as a document, and all of it passes in the end.
+func TestManyAtOnce(t *testing.T) {
+	broken := func() *check.Case {
+		c := sample.Strix("n", 2)
+		c.Want.Data.Switch = "lossless"
+		for _, m := range c.Machines {
+			m.Netdev("enp194s0np0").QoS.Lossless()
+		}
+		m := c.Machines[1]
+		translates(m)
+		m.At("0000:c2:00.0").L1 = true // and pcie_aspm=off on the command line
+		q := m.Netdev("enp194s0np0").QoS
+		q.PFC, q.DSCP, q.Pause = [8]bool{}, nil, true
+		k := &check.Case{Cluster: format.Facts(c.Dump()), Want: c.Want}
+		k.Want.Sysctl = map[string]string{"vm.swappiness": "1", "vm.dirty_ratio": "5"}
+		for _, n := range k.Nodes {
+			n.Ports[0].QoS.FWAgent = fact.Some(n == k.Nodes[1])
+			n.Settings.SysctlRead, n.Settings.Sysctl = true, map[string]string{"vm.swappiness": "60", "vm.dirty_ratio": "20"}
+		}
+		small(k.Nodes[1])
+		return k
+	}
+	c := broken()
+	start := asJSON(t, c.Nodes)
+	p := Make(c, broken(), check.All, check.Run(check.All, c))
+	p.ID = "20261115-093412"
+	doc, err := Format(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse(doc); err != nil {
+		t.Errorf("the plan is not sound: %v", err)
+	}
+	files := filesOf(p)
+	for _, arg := range []string{"iommu=pt", "pcie_aspm.policy=performance", "ttm.pages_limit=31457280"} {
+		for _, file := range []string{"/etc/kernel/cmdline", "/etc/default/grub"} {
+			if !strings.Contains(files[file], arg) {
+				t.Errorf("%s has no %s: %q", file, arg, files[file])
+			}
+		}
+	}
+	if got := files["/etc/sysctl.d/99-weft.conf"]; !strings.Contains(got, "vm.swappiness = 1\n") || !strings.Contains(got, "vm.dirty_ratio = 5\n") {
+		t.Errorf("sysctl.d holds %q", got)
+	}
+	for _, s := range p.Steps {
+		if err := SetIn(&c.Cluster, s.Node, s.What, s.To); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range check.Run(check.All, c) {
+		if f.Status >= check.Warn {
+			t.Errorf("left: %s %v %v: %s, want %s: %s", f.Check, f.Subject, f.Status, f.Got, f.Want, f.Why)
+		}
+	}
+	for _, s := range slices.Backward(p.Steps) {
+		if err := SetIn(&c.Cluster, s.Node, s.What, s.From); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := asJSON(t, c.Nodes); got != start {
+		t.Errorf("after the undo:\n%s", firstDiff(start, got))
+	}
+}
