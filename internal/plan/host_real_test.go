@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -342,6 +343,28 @@ esac`)
 	})
 	if after := limits(); after != before {
 		t.Errorf("undone, the limits are\n%s, want\n%s", after, before)
+	}
+}
+
+// TestLoadModule has stand-ins for the kernel's list and for modprobe: what came with a
+// module goes with it, what was there before stays.
+func TestLoadModule(t *testing.T) {
+	b := newBox(t)
+	b.run("mount -t tmpfs t /proc; echo 'ib_core 4096 0 - Live 0x0' >/proc/modules")
+	b.tool("modprobe", `d="ib_core ib_cm iw-cm rdma_cm rdma_ucm"
+for m in $d; do if [ "$1" = -D ]; then echo "insmod /lib/modules/6.8/kernel/drivers/$m.ko.zst x=1"; else m=$(echo $m | tr - _); grep -q "^$m " /proc/modules || echo "$m 4096 0 - Live 0x0" >>/proc/modules; fi; done`)
+	b.tool("rmmod", `grep -v "^$1 " /proc/modules >/m; cat /m >/proc/modules`)
+	s := steps(t, "node.modules", second(sample.RoCE, func(m *sample.Machine) { m.BootModules = []string{"ib_umad"}; m.Unload("rdma_ucm") }, func(n *fact.Node) {
+		n.Settings.Devices = slices.DeleteFunc(n.Settings.Devices, func(d fact.DevNode) bool { return strings.HasSuffix(d.Path, "rdma_cm") })
+	}))
+	before := b.run("cat /proc/modules")
+	b.trip(s[0], func() {
+		if got := b.run("cut -d' ' -f1 /proc/modules | sort | xargs"); got != "ib_cm ib_core iw_cm rdma_cm rdma_ucm\n" {
+			t.Errorf("loaded are %s", got)
+		}
+	})
+	if after := b.run("cat /proc/modules"); after != before {
+		t.Errorf("undone, loaded are\n%s, were\n%s", after, before)
 	}
 }
 
