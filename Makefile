@@ -10,11 +10,11 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 build: ## build bin/weft
-	CGO_ENABLED=0 $(GO) build -o bin/weft ./cmd/weft
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o bin/weft ./cmd/weft
 
 dist: ## build weft for both architectures, for clusters that have both
-	CGO_ENABLED=0 GOARCH=amd64 $(GO) build -o bin/weft-linux-amd64 ./cmd/weft
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -o bin/weft-linux-arm64 ./cmd/weft
+	CGO_ENABLED=0 GOARCH=amd64 $(GO) build -ldflags '-s -w' -o bin/weft-linux-amd64 ./cmd/weft
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -ldflags '-s -w' -o bin/weft-linux-arm64 ./cmd/weft
 
 demo: build ## the main job on an embedded cluster: no root, no network
 	bin/weft demo

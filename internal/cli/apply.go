@@ -207,6 +207,7 @@ func (a *app) applyPlan(ctx context.Context, p plan.Plan, l *look, deadline time
 	}
 	r := report.Run{ID: id, Plan: p.ID}
 	r.Nodes = c.widen(ctx, orders)
+	c.close()
 	r.Undo = "weft undo " + id
 	return a.finish(ctx, r, f)
 }

@@ -158,6 +158,7 @@ func (a *app) undoRun(ctx context.Context, id string, yes bool, deadline time.Du
 		return err
 	}
 	r.Nodes = append(r.Nodes, c.widen(ctx, orders)...)
+	c.close()
 	return a.finish(ctx, r, nil)
 }
 

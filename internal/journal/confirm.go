@@ -50,12 +50,26 @@ func (j *Journal) tell(ctx context.Context, id, word, why string) (State, error)
 	return s, fmt.Errorf("run %s is still %s", id, s.State)
 }
 
-// Guard reverts a run whose supervisor is lost, after a while.
+// Guard reverts a run whose supervisor is lost: as soon as nobody holds the node, or
+// when the run should be over.
 func (j *Journal) Guard(ctx context.Context, id string, after time.Duration) error {
-	select {
-	case <-time.After(after):
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	r, err := j.Load(id)
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(after); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(500 * time.Millisecond) {
+		s, err := r.State()
+		if err != nil || s.Over() {
+			return err
+		}
+		lock, err := j.lock(0)
+		if err != nil {
+			continue // it is supervised
+		}
+		lock.Close()
+		if s.State != New { // else it is only about to be
+			break
+		}
 	}
 	return j.end(id, "the supervisor was lost")
 }

@@ -62,7 +62,7 @@ func ptr(s string) *string { return &s }
 func (m *machine) request(id string) Request {
 	set := func(v string) []string { return []string{"echo " + v + " > " + m.path("/proc-mtu")} }
 	grub, pkg := m.path("/boot/grub.cfg"), m.path("/pkg")
-	return Request{ID: id, Who: "test", Binary: "/bin/true", Deadline: 30, Steps: []plan.Step{
+	return Request{ID: id, Who: "test", Binary: "/bin/true", Deadline: 2, Steps: []plan.Step{
 		{What: "net/rail0/mtu", Files: []plan.File{{Path: "/etc/netplan/20-rail0.yaml", Old: ptr("mtu: 1500\n"), New: ptr("mtu: 9000\n")}},
 			Do: set("9000"), Undo: set("1500"), Shows: "cat " + m.path("/proc-mtu")},
 		{What: "hosts", Files: []plan.File{{Path: "/etc/hosts", Old: ptr("127.0.0.1 localhost\n"), New: ptr("127.0.0.1 localhost\n10.0.0.1 n1\n")}}},

@@ -21,7 +21,7 @@ var realWeft = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(dir, "weft")
-	cmd := osexec.Command("go", "build", "-o", bin, "weft/cmd/weft")
+	cmd := osexec.Command("go", "build", "-ldflags", "-s -w", "-o", bin, "weft/cmd/weft")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Dir = moduleDir
 	if out, err := cmd.CombinedOutput(); err != nil {
