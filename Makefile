@@ -2,7 +2,7 @@
 SHELL    := /bin/bash
 GO       ?= go
 FUZZTIME ?= 20s
-apply    := ^TestReal(Apply|ApplyManagers|WrongPlan|Lost|NewCluster)$$
+apply    := ^TestReal(Apply|ApplyManagers|WrongPlan|Lost|NewCluster|Traps)$$
 
 .PHONY: help build dist demo lab test lab-test apply-test bench fuzz lint docs setup
 
