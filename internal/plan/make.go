@@ -186,6 +186,7 @@ func Bound(n *fact.Node) map[string]string {
 	}
 	slices.Sort(routes)
 	facts["routes"] = strings.Join(routes, "; ")
+	boundTuning(n, facts)
 	for k, v := range facts { // a plan is kept as JSON, which is UTF-8
 		if plain := strings.ToValidUTF8(k, "?"); plain != k {
 			delete(facts, k)

@@ -267,3 +267,20 @@ func TestTuningIsLeftToPeople(t *testing.T) {
 		})
 	}
 }
+
+// TestTuningIsBound: a plan is stale when what its steps start from has moved.
+func TestTuningIsBound(t *testing.T) {
+	for _, x := range tuneTries {
+		c := x.broken()
+		p := Make(c, x.broken(), check.All, of(c, x.remedy))
+		for _, s := range p.Steps {
+			i := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Name == s.Node })
+			if err := SetIn(&c.Cluster, s.Node, s.What, s.To); err != nil {
+				t.Fatal(err)
+			}
+			if moved := p.Nodes[i].Moved(Bound(c.Node(s.Node))); len(moved) == 0 {
+				t.Errorf("%s %s: %s becomes %q, and the plan does not see it", x.remedy, x.name, s.What, s.To)
+			}
+		}
+	}
+}
