@@ -196,7 +196,7 @@ func reroute(n *fact.Node, before []fact.Route) {
 		pe := &n.Peers[i]
 		dev, src := way(before, pe.Addr)
 		newDev, newSrc := way(n.Settings.Routes, pe.Addr)
-		if dev == pe.RouteDev && (dev != newDev || src == pe.RouteSrc) {
+		if dev == pe.RouteDev && src == pe.RouteSrc {
 			pe.RouteDev, pe.RouteSrc = newDev, newSrc
 		}
 	}

@@ -15,12 +15,12 @@ import (
 var netRemedies = []Remedy{
 	{"port.up", mendUp},
 	{"port.shaping", mendShaping},
+	{"plane.separate", mendSeparate},
 	{"roce.gid", mendGID},
 	{"port.twins", mendTwins},
 	{"roce.subnets", mendSubnets},
 	{"ib.ipoib", mendIPoIB},
 	{"roce.mtu", mendMTU},
-	{"plane.separate", mendSeparate},
 	{"plane.route", mendRoute},
 	{"node.names", mendNames},
 }

@@ -75,20 +75,16 @@ func (d *draft) freeAddr(n *fact.Node, p *fact.Port) (netip.Prefix, error) {
 		if other.Down != "" {
 			return subnet, byHand("weft.yaml gives %s no address, and %s, which did not answer, may have any", p.Name, other.Name)
 		}
-		here, err := d.now(other)
-		if err != nil {
-			return subnet, err
-		}
-		for _, e := range here.Netdevs {
+		for _, e := range other.Netdevs {
 			for _, a := range e.Prefixes() {
 				taken[a.Addr()] = true
 			}
 		}
-		for _, nb := range here.Settings.Neighbours {
+		for _, nb := range other.Settings.Neighbours {
 			a, _ := netip.ParseAddr(nb.Addr)
 			taken[a] = true
 		}
-		for _, r := range here.Settings.Routes {
+		for _, r := range other.Settings.Routes {
 			a, _ := netip.ParseAddr(r.Via)
 			taken[a] = true
 		}
@@ -103,6 +99,13 @@ func (d *draft) freeAddr(n *fact.Node, p *fact.Port) (netip.Prefix, error) {
 				return subnet, byHand("weft.yaml gives %s no address, and other nodes have it in %v and %v", p.Name, subnet, a.Masked())
 			default:
 				subnet = a.Masked()
+			}
+		}
+	}
+	for _, s := range d.steps {
+		if strings.HasPrefix(s.What, "net/") && strings.HasSuffix(s.What, "/addr") {
+			for _, word := range strings.Fields(strings.ReplaceAll(s.To, ",", " ")) {
+				taken[prefix(word).Addr()] = true
 			}
 		}
 	}
@@ -238,7 +241,11 @@ func (d *draft) readdress(n *fact.Node, dev *fact.Netdev, wrong []netip.Prefix, 
 	case !sure(gone) || len(gone) > 0 && !sure(to):
 		return byHand("an address of %s came by DHCP: change it where it comes from", dev.Name)
 	}
-	for _, r := range n.Settings.Routes {
+	node, err := d.now(n)
+	if err != nil {
+		return err
+	}
+	for _, r := range node.Settings.Routes {
 		via, _ := netip.ParseAddr(r.Via)
 		for _, a := range wrong {
 			if r.Dev == dev.Name && (via.IsValid() && a.Contains(via) || r.Src == a.Addr().String() && !automatic(dev, r) && (r.Again == "" || !strings.Contains(r.Again, "proto kernel"))) {
@@ -264,11 +271,11 @@ func (d *draft) readdress(n *fact.Node, dev *fact.Netdev, wrong []netip.Prefix, 
 		s.Undo = s.Undo[:1] // nothing comes that could want the GID
 	}
 	if len(gone) > 0 {
-		first, err := d.lastRoutes(n, dev, wrong)
+		last, err := lastRoutes(node, dev, wrong)
 		if err != nil {
 			return err
 		}
-		s.Undo = append(s.Undo, first...)
+		s.Undo = append(s.Undo, last...)
 	}
 	static, err := d.static(n, dev, to)
 	if err != nil {
@@ -290,14 +297,10 @@ func (d *draft) readdress(n *fact.Node, dev *fact.Netdev, wrong []netip.Prefix, 
 // lastRoutes are the last lines of an undo: the routes that went with addresses, but for
 // those that the kernel makes itself. Of two that lead to one subnet the first counts,
 // and the one that comes back would be the last.
-func (d *draft) lastRoutes(n *fact.Node, dev *fact.Netdev, wrong []netip.Prefix) (lines []string, err error) {
-	node, err := d.now(n)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range node.Settings.Routes {
+func lastRoutes(n *fact.Node, dev *fact.Netdev, wrong []netip.Prefix) (lines []string, err error) {
+	for i, r := range n.Settings.Routes {
 		equal := 0
-		for _, o := range node.Settings.Routes[i+1:] {
+		for _, o := range n.Settings.Routes[i+1:] {
 			if r.Dst == o.Dst && r.Metric == o.Metric && o.Dev != r.Dev {
 				equal++
 			}

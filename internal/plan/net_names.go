@@ -20,24 +20,29 @@ func mendNames(d *draft, n *fact.Node, f check.Finding) error {
 	if f.Status == check.Unknown {
 		return byHand("")
 	}
-	wrote := false
+	all := d.allNames()
+	if len(all) > mostNames {
+		return byHand("%d nodes are too many for %s: give them names in DNS", len(all), hostsFile)
+	}
+	if err := d.names(n, all); err != nil || d.has(n, "hosts") {
+		return err
+	}
+	// Here all is as it should be, and the finding goes when others agree.
 	for _, m := range d.Up() {
-		err := d.names(m, m == n)
-		if m == n && err != nil {
-			return err
+		if d.names(m, all) == nil && d.has(m, "hosts") {
+			return nil
 		}
-		wrote = wrote || d.has(m, "hosts")
 	}
-	if !wrote {
-		return byHand("%s names every node, and the names still resolve otherwise: look at /etc/nsswitch.conf", hostsFile)
-	}
-	return nil
+	return byHand("%s names every node, and the names still resolve otherwise: look at /etc/nsswitch.conf", hostsFile)
 }
+
+// mostNames is how many nodes a block may have: it is in the plan once for each of them.
+const mostNames = 256
 
 // names adds the step of one node, where it needs one: the block must be the same
 // everywhere, or one node resolves a name differently than most.
-func (d *draft) names(n *fact.Node, found bool) error {
-	all := d.allNames()
+func (d *draft) names(n *fact.Node, all []hosts.Name) error {
+	all = slices.Clone(all)
 	if len(n.Peers) == 0 || len(all) == 0 {
 		return byHand("no node has a data address that its name could have")
 	}
@@ -51,7 +56,7 @@ func (d *draft) names(n *fact.Node, found bool) error {
 	}
 	note := ""
 	for _, l := range others {
-		if !slices.ContainsFunc(l.Names, func(s string) bool { return !strings.EqualFold(s, n.Name) && named1(all, s) }) {
+		if !slices.ContainsFunc(l.Names, func(s string) bool { return !strings.EqualFold(s, n.Name) && amongNames(all, s) }) {
 			// Debian gives a node's own name 127.0.1.1, and nobody else reads it.
 			all = slices.DeleteFunc(all, func(x hosts.Name) bool { return strings.EqualFold(x.Name, n.Name) })
 			note = fmt.Sprintf("line %d of %s gives %s, its own name, %s: that stays", l.Num, hostsFile, n.Name, l.Addr)
@@ -84,22 +89,23 @@ func (d *draft) names(n *fact.Node, found bool) error {
 	return nil
 }
 
-func named1(all []hosts.Name, name string) bool {
+func amongNames(all []hosts.Name, name string) bool {
 	return slices.ContainsFunc(all, func(x hosts.Name) bool { return strings.EqualFold(x.Name, name) })
 }
 
 // allNames are the nodes and their first data addresses: weft.yaml's, else those that
 // they have.
 func (d *draft) allNames() (out []hosts.Name) {
-	for _, n := range d.Nodes {
-		addr := netip.Addr{}
-		if w := d.Want.Node(n.Name); w != nil {
-			for _, dp := range slices.Backward(w.Data) {
-				if p := prefix(dp.Address); p.IsValid() {
-					addr = p.Addr()
-				}
+	wishes := map[string]netip.Addr{}
+	for _, w := range d.Want.Nodes {
+		for _, dp := range slices.Backward(w.Data) {
+			if p := prefix(dp.Address); p.IsValid() {
+				wishes[w.Name] = p.Addr()
 			}
 		}
+	}
+	for _, n := range d.Nodes {
+		addr := wishes[n.Name]
 		if !addr.IsValid() {
 			for _, p := range slices.Backward(d.Data(n)) {
 				if dev := n.Netdev(p.Netdev); dev != nil {

@@ -60,6 +60,15 @@ func gone(c *check.Case) {
 	}
 }
 
+// unwished takes the addresses out of weft.yaml.
+func unwished(c *check.Case) {
+	for i := range c.Want.Nodes {
+		for j := range c.Want.Nodes[i].Data {
+			c.Want.Nodes[i].Data[j].Address = ""
+		}
+	}
+}
+
 var netTries = []try{
 	{"roce.mtu", "netplan", broken(managed(sample.Netplan), mtu1500, nil)},
 	{"roce.mtu", "networkd", broken(managed(sample.Networkd), mtu1500, nil)},
@@ -72,13 +81,8 @@ var netTries = []try{
 	{"roce.gid", "NetworkManager", broken(managed(sample.NetworkManager), noAddr, nil)},
 	{"roce.gid", "nobody", broken(managed(sample.Nobody), noAddr, nil)},
 	{"roce.gid", "the file is right", broken(managed(sample.NetworkManager), nil, gone)},
-	{"roce.gid", "no wish: the first that is free", broken(roce3, noAddr, func(c *check.Case) {
-		for i := range c.Want.Nodes {
-			for j := range c.Want.Nodes[i].Data {
-				c.Want.Nodes[i].Data[j].Address = ""
-			}
-		}
-	})},
+	{"roce.gid", "no wish: the first that is free", broken(roce3, noAddr, unwished)},
+	{"roce.gid", "no wish, two nodes", broken(func() *sample.Cluster { return sample.RoCE("n", 4) }, func(c *sample.Cluster) { noAddr(c); c.Machines[3].Netdev("ens1f0np0").Addrs = nil }, unwished)},
 	{"roce.subnets", "netplan", broken(managed(sample.Netplan), badAddr, nil)},
 	{"roce.subnets", "networkd", broken(managed(sample.Networkd), badAddr, nil)},
 	{"roce.subnets", "NetworkManager", broken(managed(sample.NetworkManager), badAddr, nil)},
@@ -148,7 +152,64 @@ var netTries = []try{
 	})},
 }
 
-// byHands are clusters with something that a remedy must leave alone, and why.
+// TestSeveralStepsOfOneNetdev: each begins where the one before ended, in the facts and
+// in the files, and undone in reverse all is as it was.
+func TestSeveralStepsOfOneNetdev(t *testing.T) {
+	for _, manager := range []string{sample.Netplan, sample.Networkd, sample.NetworkManager, sample.Nobody} {
+		make := broken(managed(manager), func(c *sample.Cluster) {
+			mtu1500(c)
+			badAddr(c)
+			c.Machines[1].Routes[0].Dev = "ens1f0np0"
+			c.Machines[1].Netdev("ens2f0np0").Addrs = nil
+			c.Machines[1].Netdev("ens2f0np0").MTU = 1500
+		}, func(c *check.Case) { // by a gateway in the subnet that goes
+			r := &c.Nodes[1].Settings.Routes[0]
+			r.Via, r.Again = "10.10.9.254", "default via 10.10.9.254 dev ens1f0np0 proto static"
+		})
+		c := make()
+		start := asJSON(t, c.Nodes)
+		p := Make(c, make(), check.All, check.Run(check.All, c))
+		files := map[string]string{}
+		for path, text := range c.Nodes[1].Settings.Files {
+			files[path] = text
+		}
+		var whats []string
+		for _, s := range p.Of("n2") {
+			if !strings.HasPrefix(s.What, "net/") {
+				continue
+			}
+			whats = append(whats, s.What)
+			whole(t, s)
+			for _, f := range s.Files {
+				if old, there := files[f.Path]; there != (f.Old != nil) || there && old != *f.Old {
+					t.Errorf("%s, %s: %s does not begin where the step before ended", manager, s.What, f.Path)
+				}
+				files[f.Path] = *f.New
+			}
+			if err := Set(c.Node("n2"), s.What, s.To); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "net/ens1f0np0/default net/ens2f0np0/addr net/ens1f0np0/addr net/ens1f0np0/mtu net/ens2f0np0/mtu"
+		if got := strings.Join(whats, " "); got != want {
+			t.Errorf("%s: steps %s, want %s; by hand %+v", manager, got, want, p.Hand)
+		}
+		for _, id := range []string{"roce.gid", "roce.subnets", "roce.mtu", "plane.separate"} {
+			if left := of(c, id); len(left) > 0 {
+				t.Errorf("%s: left %+v", manager, left)
+			}
+		}
+		for i := range p.Steps {
+			if s := p.Steps[len(p.Steps)-1-i]; s.Node == "n2" && strings.HasPrefix(s.What, "net/") {
+				Set(c.Node("n2"), s.What, s.From)
+			}
+		}
+		if got := asJSON(t, c.Nodes); got != start {
+			t.Errorf("%s: after the undo:\n%s", manager, firstDiff(start, got))
+		}
+	}
+}
+
 func TestLeftToAPerson(t *testing.T) {
 	for _, tt := range []struct {
 		check, why string
