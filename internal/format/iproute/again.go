@@ -168,9 +168,11 @@ func qdiscAgain(b json.RawMessage) string {
 	if o["delay"] != nil {
 		var v parts
 		json.Unmarshal(o["delay"], &v)
-		// A jitter follows a distribution, which tc does not tell.
+		// A jitter follows a distribution, which tc does not tell. The kernel counts in
+		// ticks of 64 ns and tc cuts off at a microsecond: 2500us is told as 0.002499,
+		// and only what is a multiple of both is told as it is.
 		us, sure := round(v.number("delay")*1e6, v["delay"])
-		if !sure || v.number("jitter") != 0 || v.number("correlation") != 0 || !v.only("delay", "jitter", "correlation") {
+		if whole, err := strconv.Atoi(us); !sure || err != nil || whole%8 != 0 || v.number("jitter") != 0 || v.number("correlation") != 0 || !v.only("delay", "jitter", "correlation") {
 			return ""
 		}
 		words = append(words, "delay", us+"us")

@@ -42,6 +42,7 @@ func TestAgain(t *testing.T) {
 		{qdisc, `{"kind":"netem","handle":"8002:","dev":"rail0","root":true,"refcnt":2,"options":{"limit":1000,"delay":{"delay":0.005,"jitter":0,"correlation":0},"rate":{"rate":12500000,"packetoverhead":0,"cellsize":0,"celloverhead":0},"ecn":false,"gap":0}}`,
 			"root handle 8002: netem limit 1000 delay 5000us rate 100000000bit"},
 		{qdisc, `{"kind":"netem","handle":"8002:","dev":"rail0","root":true,"options":{"limit":1000,"delay":{"delay":0.005,"jitter":0.001,"correlation":0},"ecn":false,"gap":0}}`, ""},
+		{qdisc, `{"kind":"netem","handle":"8002:","dev":"rail0","root":true,"refcnt":2,"options":{"limit":77,"delay":{"delay":0.002499,"jitter":0,"correlation":0},"ecn":false,"gap":0}}`, ""},
 		{qdisc, `{"kind":"netem","handle":"8002:","dev":"rail0","parent":"1:1","options":{"limit":1000,"ecn":false,"gap":0}}`, ""},
 		{qdisc, `{"kind":"netem","handle":"8002:","dev":"rail0","root":true,"options":{"limit":1000,"loss-random":{"loss":0.0123456,"correlation":0}}}`, ""},
 		{qdisc, `{"kind":"netem","handle":"8002:","dev":"rail0","root":true,"options":{"limit":1000,"loss-state":{"p13":1}}}`, ""},
