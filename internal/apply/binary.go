@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"weft/internal/exec"
@@ -45,6 +46,14 @@ func Self(machine string) (string, error) {
 // its path there. The name has the hash of the content, so a node that has it is asked
 // for nothing more.
 func (ns *Nodes) install(ctx context.Context, t exec.Target, machine string) (string, error) {
+	if machine == "" {
+		var out exec.Capped
+		out.Max = 64
+		if err := ns.Run.Run(ctx, t, exec.Job{Script: "uname -m", Stdout: &out, Deadline: time.Minute}); err != nil {
+			return "", err
+		}
+		machine = strings.TrimSpace(out.String())
+	}
 	local, err := ns.Binary(machine)
 	if err != nil {
 		return "", err

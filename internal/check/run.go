@@ -180,7 +180,7 @@ func silence(checks []Check, c *Case, results [][]run) {
 					if failed[at{id, f.Subject}] || failed[at{id, Subject{Node: f.Subject.Node}}] || failed[at{id, Subject{}}] {
 						r.count[f.Status]--
 						r.count[Skip]++
-						*f = Finding{Check: f.Check, Subject: f.Subject, Status: Skip, Why: id + " failed here first"}
+						*f = Finding{Check: f.Check, Subject: f.Subject, Status: Skip, Why: id + firstWords}
 						break
 					}
 				}
@@ -191,6 +191,11 @@ func silence(checks []Check, c *Case, results [][]run) {
 		}
 	}
 }
+
+// Silenced reports whether a finding was skipped because another check failed first.
+func Silenced(f Finding) bool { return strings.HasSuffix(f.Why, firstWords) }
+
+const firstWords = " failed here first"
 
 // Count returns how many findings have each status.
 func Count(fs []Finding) (n [5]int) {

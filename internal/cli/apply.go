@@ -212,7 +212,7 @@ func (a *app) applyPlan(ctx context.Context, p plan.Plan, l *look, deadline time
 	return a.finish(ctx, r, f)
 }
 
-// finish looks at the nodes after a run, and says what became of them.
+// finish says what became of the nodes, and after an apply looks at them once more.
 func (a *app) finish(ctx context.Context, r report.Run, f *foresight) error {
 	a.code = exitYes
 	for _, n := range r.Nodes {
@@ -223,18 +223,15 @@ func (a *app) finish(ctx context.Context, r report.Run, f *foresight) error {
 	if err := a.saveRun(r); err != nil {
 		fmt.Fprintf(a.err, "weft: this run was not kept here, only on the nodes: %v\n", err)
 	}
-	if ctx.Err() == nil && a.code == exitYes {
+	if f != nil && ctx.Err() == nil && a.code == exitYes {
 		l, err := a.look(ctx)
 		if err != nil {
 			return err
 		}
 		j := judge(l, check.All)
-		r.After = j.Counts
-		if f != nil {
-			r.Worse = f.worse(l.kase, "")
-			if len(r.Worse) > 0 {
-				a.code = exitNo
-			}
+		r.After, r.Worse = j.Counts, f.worse(l.kase, "")
+		if len(r.Worse) > 0 {
+			a.code = exitNo
 		}
 	}
 	if ctx.Err() != nil {

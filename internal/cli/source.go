@@ -100,19 +100,27 @@ func (a *app) spec(replay *dump.Dump) (want spec.Spec, text, folder string, err 
 
 // live asks the nodes of weft.yaml, or this machine.
 func (a *app) live(ctx context.Context, want spec.Spec) (string, *dump.Dump, error) {
+	asks, source, err := a.asks(want)
+	if err != nil {
+		return "", nil, err
+	}
+	d, err := a.ask(ctx, asks)
+	return source, d, err
+}
+
+// asks is what to ask of whom.
+func (a *app) asks(want spec.Spec) (asks []collect.Ask, source string, err error) {
 	if len(want.Nodes) == 0 {
 		name, err := os.Hostname()
 		if err != nil || !nodeset.ValidName(name) {
 			name = "localhost"
 		}
-		d, err := a.ask(ctx, []collect.Ask{{Target: exec.Target{Name: name}, Readers: format.Readers}})
-		return "this machine", d, err
+		return []collect.Ask{{Target: exec.Target{Name: name}, Readers: format.Readers}}, "this machine", nil
 	}
 	names, err := nodeset.Expand(a.nodes)
 	if err != nil {
-		return "", nil, fail("weft help", "-n %v", err)
+		return nil, "", fail("weft help", "-n %v", err)
 	}
-	var asks []collect.Ask
 	for _, n := range want.Nodes {
 		if a.nodes != "" && !slices.Contains(names, n.Name) {
 			continue
@@ -120,10 +128,9 @@ func (a *app) live(ctx context.Context, want spec.Spec) (string, *dump.Dump, err
 		asks = append(asks, collect.Ask{Target: targetOf(n), Readers: format.For(want, n.Name)})
 	}
 	if len(asks) == 0 {
-		return "", nil, fail("weft show nodes", "-n %s: no such node in weft.yaml", a.nodes)
+		return nil, "", fail("weft show nodes", "-n %s: no such node in weft.yaml", a.nodes)
 	}
-	d, err := a.ask(ctx, asks)
-	return "weft.yaml", d, err
+	return asks, "weft.yaml", nil
 }
 
 func targetOf(n spec.Node) exec.Target {

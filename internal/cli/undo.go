@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/apply"
+	"weft/internal/check"
 	"weft/internal/exec"
+	"weft/internal/fact"
 	"weft/internal/journal"
 	"weft/internal/report"
 	"weft/internal/store"
@@ -136,7 +138,7 @@ func nothingToUndo(all []journal.Past, id string) string {
 
 // undoRun undoes a run on every node that has it.
 func (a *app) undoRun(ctx context.Context, id string, yes bool, deadline time.Duration) error {
-	l, err := a.look(ctx)
+	l, err := a.whom()
 	if err != nil {
 		return err
 	}
@@ -160,6 +162,28 @@ func (a *app) undoRun(ctx context.Context, id string, yes bool, deadline time.Du
 	r.Nodes = append(r.Nodes, c.widen(ctx, orders)...)
 	c.close()
 	return a.finish(ctx, r, nil)
+}
+
+// whom names the nodes of weft.yaml, or this machine, without a look at them: an undo
+// asks their journals.
+func (a *app) whom() (*look, error) {
+	want, _, folder, err := a.spec(nil)
+	if err == nil {
+		a.folder = folder
+		err = a.sshFrom(want, folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	asks, source, err := a.asks(want)
+	if err != nil {
+		return nil, err
+	}
+	l := &look{source: source, kase: &check.Case{Want: want}}
+	for _, k := range asks {
+		l.kase.Nodes = append(l.kase.Nodes, &fact.Node{Name: k.Target.Name})
+	}
+	return l, nil
 }
 
 // undoes asks the nodes what they have on record, and orders the undo of one run: the
@@ -202,10 +226,6 @@ func (c *crew) undoes(ctx context.Context, id string, deadline time.Duration) (r
 		o.Undoes, o.Request.Probes = last, []journal.Probe{{Kind: "route"}, {Kind: "dns"}}
 		if x.runs[at].State.State != journal.Kept {
 			o.Revert = last // it is still open: no new run is needed
-		}
-		o.Right = func(ctx context.Context, fresh *exec.Runner) error {
-			_, err := c.again(ctx, fresh, o.Target.Name)
-			return err
 		}
 		orders = append(orders, o)
 	}

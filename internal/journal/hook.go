@@ -120,6 +120,10 @@ func (j *Journal) unhook(r *Run) {
 	}
 	if j.systemd() && j.Root == "" {
 		exec.Command("systemctl", "stop", "--no-block", guardUnit(r.ID)+".timer").Run()
+		// A step that had systemd read its units again had it read these, too.
+		if out, _ := exec.Command("systemctl", "show", "--property=LoadState", "--value", filepath.Base(earlyUnit)).Output(); strings.TrimSpace(string(out)) == "loaded" {
+			exec.Command("systemctl", "daemon-reload").Run()
+		}
 	}
 }
 

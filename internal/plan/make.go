@@ -10,36 +10,88 @@ import (
 
 	"weft/internal/check"
 	"weft/internal/fact"
+	"weft/internal/spec"
 )
 
 // Make plans what turns the findings of a case into passes. again is a case of the same
 // facts, which it changes to foresee what will be left.
 func Make(c, again *check.Case, checks []check.Check, findings []check.Finding) Plan {
 	d := &draft{Case: c, files: map[fileAt]*string{}}
-	mended := map[int]bool{}
-	for _, r := range Remedies {
-		for i, f := range findings {
-			if f.Check != r.Check || f.Status == check.Pass || f.Status == check.Skip {
-				continue
-			}
-			mended[i] = true
-			d.mend(r, f)
-		}
-	}
-	for i, f := range findings {
-		if !mended[i] && (f.Status == check.Fail || f.Status == check.Warn || f.Status == check.Unknown) {
-			d.leave(f, "")
-		}
-	}
-	p := Plan{Steps: d.steps, Hand: d.hand}
+	d.mendAll(findings)
+	p := Plan{Hand: d.hand}
 	for _, n := range c.Nodes {
 		if n.Down == "" {
 			facts := Bound(n)
 			p.Nodes = append(p.Nodes, Node{Name: n.Name, Facts: facts, Hash: hash(facts)})
 		}
 	}
-	p.foresee(again, checks)
-	return p
+	echoes := silenced(c, findings)
+	d.Case = again
+	for done := 0; ; {
+		for _, s := range d.steps[done:] {
+			SetIn(&again.Cluster, s.Node, s.What, s.To) // a fact that cannot be foreseen stays as it is
+		}
+		done = len(d.steps)
+		left := check.Run(checks, again)
+		d.mendAll(echoes.heard(left))
+		if len(d.steps) == done {
+			p.Steps, p.After = d.steps, map[string]int{}
+			for i, n := range check.Count(left) {
+				p.After[check.Status(i).String()] = n
+			}
+			return p
+		}
+	}
+}
+
+// mendAll makes the steps for findings, in the order of the remedies, and leaves the
+// rest to a person.
+func (d *draft) mendAll(findings []check.Finding) {
+	mended := map[int]bool{}
+	for _, r := range Remedies {
+		for i, f := range findings {
+			if f.Check == r.Check && f.Status > check.Skip {
+				mended[i] = true
+				d.mend(r, f)
+			}
+		}
+	}
+	for i, f := range findings {
+		if !mended[i] && f.Status > check.Skip {
+			d.leave(f, "")
+		}
+	}
+}
+
+// echoes are what another failure has silenced: it speaks when that is mended, and is
+// then mended in the same plan. A port that is down has no address to judge.
+type echoes map[echo]bool
+
+type echo struct {
+	check   string
+	subject check.Subject
+}
+
+func silenced(c *check.Case, findings []check.Finding) echoes {
+	e := echoes{}
+	for _, f := range findings {
+		accepted := slices.ContainsFunc(c.Want.Accept, func(a spec.Accept) bool { return a.Check == f.Check })
+		if f.Status == check.Skip && check.Silenced(f) && !accepted {
+			e[echo{f.Check, f.Subject}] = true
+		}
+	}
+	return e
+}
+
+// heard returns the findings that were silenced before, each once.
+func (e echoes) heard(findings []check.Finding) (out []check.Finding) {
+	for _, f := range findings {
+		if at := (echo{f.Check, f.Subject}); f.Status > check.Skip && e[at] {
+			delete(e, at)
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // mend makes the steps for one finding, or leaves it to a person.
@@ -73,17 +125,6 @@ func (d *draft) leave(f check.Finding, why string) {
 		what = fmt.Sprintf("%s, want %s", cmp.Or(f.Got, "not seen"), f.Want)
 	}
 	d.hand = append(d.hand, Hand{Node: f.Subject.Node, Part: f.Subject.Part, Check: f.Check, What: cmp.Or(what, f.Why), Do: f.Fix, Why: why})
-}
-
-// foresee judges the facts as they will be.
-func (p *Plan) foresee(c *check.Case, checks []check.Check) {
-	for _, s := range p.Steps {
-		SetIn(&c.Cluster, s.Node, s.What, s.To) // a fact that cannot be foreseen stays as it is
-	}
-	p.After = map[string]int{}
-	for i, n := range check.Count(check.Run(checks, c)) {
-		p.After[check.Status(i).String()] = n
-	}
 }
 
 // effect is how a step's value becomes a fact. What has one *, which is the name of
