@@ -61,10 +61,12 @@ func (d *draft) keep(n *fact.Node, dev *fact.Netdev, want edit.Netdev, s Step) e
 	return nil
 }
 
-// once joins lines, each only where it stands first.
+// once joins lines, each only where it stands last: a route comes after the address that
+// it needs.
 func once(lists ...[]string) (out []string) {
-	for _, line := range slices.Concat(lists...) {
-		if !slices.Contains(out, line) {
+	all := slices.Concat(lists...)
+	for i, line := range all {
+		if !slices.Contains(all[i+1:], line) {
 			out = append(out, line)
 		}
 	}
