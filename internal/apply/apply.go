@@ -74,7 +74,7 @@ func (ns *Nodes) Do(ctx context.Context, o Order) Result {
 	case err != nil:
 	case o.Revert != "":
 		say("reverting")
-		res.State, err = ns.revert(ctx, o.Target, bin, o.Revert)
+		res.State, err = ns.revert(ctx, o.Target, bin, o.Revert, "weft undo")
 	default:
 		say("beginning")
 		res.State, err = ns.begin(ctx, o, bin, say)
@@ -121,6 +121,13 @@ func (ns *Nodes) begin(ctx context.Context, o Order, bin string, say func(string
 		fresh.Close()
 		if err != nil {
 			pause(ctx, time.Second)
+		}
+	}
+	if f.began() && !f.done() && ctx.Err() != nil { // interrupted: it need not wait for its deadline
+		after, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer stop()
+		if s, e := ns.revert(after, o.Target, bin, o.Request.ID, "interrupted"); e == nil {
+			return s, nil
 		}
 	}
 	switch {
@@ -187,10 +194,10 @@ func (ns *Nodes) confirm(ctx context.Context, o Order, bin string, s journal.Sta
 }
 
 // revert has a node put back a run that is still open.
-func (ns *Nodes) revert(ctx context.Context, t exec.Target, bin, id string) (journal.State, error) {
+func (ns *Nodes) revert(ctx context.Context, t exec.Target, bin, id, why string) (journal.State, error) {
 	var word journal.Word
 	out := exec.Capped{Max: 1 << 20}
-	err := ns.Run.Run(ctx, t, exec.Job{Script: asRoot + bin + " node revert " + id + " 'weft undo'", Stdout: &out, Deadline: 10 * time.Minute})
+	err := ns.Run.Run(ctx, t, exec.Job{Script: asRoot + bin + " node revert " + id + " " + quote(why), Stdout: &out, Deadline: 10 * time.Minute})
 	if err == nil {
 		err = json.Unmarshal(out.Bytes(), &word)
 	}

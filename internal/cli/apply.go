@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -89,7 +90,7 @@ func (a *app) planToApply(ctx context.Context, args []string) (plan.Plan, *look,
 	if err != nil {
 		return p, nil, err
 	}
-	if named == nil {
+	if named == nil || len(args) == 0 && a.applied(named.ID) {
 		if p, err = a.makePlan(l, check.All); err != nil {
 			return p, nil, err
 		}
@@ -120,6 +121,20 @@ func (a *app) planToApply(ctx context.Context, args []string) (plan.Plan, *look,
 		return p, nil, fail("weft plan", "plan %s was made from other facts:\n%s%s", p.ID, strings.Join(moved, "\n"), more)
 	}
 	return p, l, nil
+}
+
+// applied reports whether a plan was applied from this folder, on all its nodes: the next
+// one is to be made anew.
+func (a *app) applied(id string) bool {
+	s := store.At(a.folder)
+	for _, run := range s.Runs() {
+		var r report.Run
+		b, err := s.Run(run)
+		if err == nil && json.Unmarshal(b, &r) == nil && r.Plan == id && !slices.ContainsFunc(r.Nodes, func(n report.RunNode) bool { return !n.OK }) {
+			return true
+		}
+	}
+	return false
 }
 
 // risksAccepted wants every risk of a plan to be accepted by name.
