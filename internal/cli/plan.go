@@ -86,9 +86,9 @@ func (a *app) makePlan(l *look, checks []check.Check) (plan.Plan, error) {
 	p := plan.Make(l.kase, again, checks, findings)
 	p.ID, p.Source = store.PlanID(now), l.source
 	if accept := l.kase.Want.Accept; len(accept) > 0 { // what is accepted is not left to do
-		left, _ := check.Accept(check.Run(checks, again), accept, now)
-		for s, n := range check.Count(left) {
-			p.After[check.Status(s).String()] = n
+		_, accepted := check.Accept(check.Run(checks, again), accept, now)
+		for _, f := range accepted {
+			p.After[f.Status.String()]--
 		}
 	}
 	// What is shown, kept and applied is one and the same, and is judged before.

@@ -216,7 +216,12 @@ func TestRealWrongPlan(t *testing.T) {
 	for deadline := start.Add(2 * time.Minute); ; time.Sleep(time.Second) {
 		all := runs(t, l, node)
 		if len(all) == 1 && all[0].State.State == "reverted" {
-			fmt.Printf(", the machine was back %.0f s after the apply began: %s\n", time.Since(start).Seconds(), all[0].State.Why)
+			log := inside(t, l, node, "grep -hE 'waiting|reverted' /var/lib/weft/runs/*/log | cut -d. -f1 | tail -n 2 | while read -r at; do date -ud $at +%s; done")
+			var waited, back int
+			if _, err := fmt.Sscan(log, &waited, &back); err != nil {
+				t.Fatalf("%v: %q", err, log)
+			}
+			fmt.Printf(", the machine was back %d s after the change was made (deadline 20 s): %s\n", back-waited, all[0].State.Why)
 			break
 		}
 		if time.Now().After(deadline) {

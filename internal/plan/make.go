@@ -36,8 +36,12 @@ func Make(c, again *check.Case, checks []check.Check, findings []check.Finding) 
 		d.mendAll(echoes.heard(left))
 		if len(d.steps) == done {
 			p.Steps, p.After = d.steps, map[string]int{}
-			for i, n := range check.Count(left) {
-				p.After[check.Status(i).String()] = n
+			for _, f := range left {
+				if _, was := echoes[echo{f.Check, f.Subject}]; was && f.Status > check.Skip {
+					p.Unseen++ // foreseen from facts that were another failure's echo
+				} else {
+					p.After[f.Status.String()]++
+				}
 			}
 			return p
 		}
@@ -65,7 +69,7 @@ func (d *draft) mendAll(findings []check.Finding) {
 
 // echoes are what another failure has silenced: it speaks when that is mended, and is
 // then mended in the same plan. A port that is down has no address to judge.
-type echoes map[echo]bool
+type echoes map[echo]bool // true until it is heard
 
 type echo struct {
 	check   string
@@ -87,7 +91,7 @@ func silenced(c *check.Case, findings []check.Finding) echoes {
 func (e echoes) heard(findings []check.Finding) (out []check.Finding) {
 	for _, f := range findings {
 		if at := (echo{f.Check, f.Subject}); f.Status > check.Skip && e[at] {
-			delete(e, at)
+			e[at] = false
 			out = append(out, f)
 		}
 	}

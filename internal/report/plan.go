@@ -234,10 +234,14 @@ func (r PlanReport) left() string {
 		loud[s.String()] = r.After[s.String()]
 		n += r.After[s.String()]
 	}
-	if n == 0 {
-		return "afterwards every check passes"
+	unseen := ""
+	if r.Unseen > 0 {
+		unseen = fmt.Sprintf(", and %s can be judged only then", plural(r.Unseen, "more finding"))
 	}
-	return "left afterwards: " + counts(loud)
+	if n == 0 {
+		return "afterwards every check passes" + unseen
+	}
+	return "left afterwards: " + counts(loud) + unseen
 }
 
 // shortValue cuts a value that is too long for a line of many.
