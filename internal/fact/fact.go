@@ -18,10 +18,23 @@ import (
 type Cluster struct {
 	Nodes  []*Node `json:"nodes"`
 	Fabric *Fabric `json:"fabric"` // nil when no InfiniBand fabric tool answered
+
+	named map[string]*Node // Nodes by name, made by Index
+}
+
+// Index makes Node quick. Call it again when Nodes have changed.
+func (c *Cluster) Index() {
+	c.named = make(map[string]*Node, len(c.Nodes))
+	for _, n := range c.Nodes {
+		c.named[n.Name] = n
+	}
 }
 
 // Node returns the named node, or nil.
 func (c *Cluster) Node(name string) *Node {
+	if c.named != nil && len(c.named) == len(c.Nodes) {
+		return c.named[name]
+	}
 	for _, n := range c.Nodes {
 		if n.Name == name {
 			return n

@@ -65,12 +65,13 @@ func inside(t *testing.T, l lab.Lab, node, script string) string {
 }
 
 // snapshot is everything of a machine that an undo must bring back: all of /etc with
-// owners, modes and contents, and the running state.
+// owners, modes and contents, and the running state. A queue's quantum is what the MTU was
+// when the kernel made the queue, which no one sets.
 const snapshot = `cd /
 echo == etc; find etc -printf '%p %y %m %u:%g %l %s\n' | LC_ALL=C sort
 find etc -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 echo == net; ip -d addr | sed 's/valid_lft.*//; s/ promiscuity.*//'; ip -4 route show table all; ip -6 route show table main; ip rule
-echo == qdisc; tc qdisc
+echo == qdisc; tc qdisc | sed 's/ quantum [0-9]*//'
 echo == nft; nft -s list ruleset
 echo == modules; cut -d' ' -f1 /proc/modules | LC_ALL=C sort
 echo == dev; stat -c '%n %a %U %G' /dev/infiniband/*

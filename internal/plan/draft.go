@@ -22,14 +22,13 @@ type Remedy struct {
 // draft is a plan in the making.
 type draft struct {
 	*check.Case
-	steps []Step
+	steps []*Step            // in the order in which they were thought of
+	of    map[string][]*Step // by node
 	hand  []Hand
-	files map[fileAt]*string // files as the steps so far leave them
+	files map[string]map[string]*string // files as the steps so far leave them: node → path → text
 
 	finding check.Finding // the one that is being mended
 }
-
-type fileAt struct{ node, path string }
 
 // notHere is the error of a remedy that does not apply: a person has to do it.
 type notHere struct{ why string }
@@ -45,7 +44,7 @@ var errUnread = errors.New("not read")
 // read returns a file of a node as the steps so far leave it. It is not there when
 // there is false. What was not read cannot be edited.
 func (d *draft) read(n *fact.Node, file string) (text string, there bool, err error) {
-	if now, ok := d.files[fileAt{n.Name, file}]; ok {
+	if now, ok := d.files[n.Name][file]; ok {
 		if now == nil {
 			return "", false, nil
 		}
@@ -98,8 +97,8 @@ func (d *draft) add(n *fact.Node, s Step) {
 	if len(s.Then) == 0 {
 		s.Then = []string{d.finding.Check}
 	}
-	for i := range d.steps {
-		if old := &d.steps[i]; old.Node == s.Node && old.What == s.What {
+	for _, old := range d.of[s.Node] {
+		if old.What == s.What {
 			for _, id := range s.Then {
 				if !slices.Contains(old.Then, id) {
 					old.Then = append(old.Then, id)
@@ -108,15 +107,37 @@ func (d *draft) add(n *fact.Node, s Step) {
 			return
 		}
 	}
-	for _, f := range s.Files {
-		d.files[fileAt{n.Name, f.Path}] = f.New
+	d.leaves(n.Name, s.Files)
+	d.steps, d.of[s.Node] = append(d.steps, &s), append(d.of[s.Node], &s)
+}
+
+// leaves notes how a step leaves files.
+func (d *draft) leaves(node string, files []File) {
+	for _, f := range files {
+		if d.files[node] == nil {
+			d.files[node] = map[string]*string{}
+		}
+		d.files[node][f.Path] = f.New
 	}
-	d.steps = append(d.steps, s)
+}
+
+// drop takes back the steps from one on.
+func (d *draft) drop(from int) {
+	for _, s := range d.steps[from:] {
+		d.of[s.Node] = d.of[s.Node][:len(d.of[s.Node])-1]
+	}
+	for _, s := range d.steps[from:] {
+		delete(d.files, s.Node)
+		for _, left := range d.of[s.Node] {
+			d.leaves(s.Node, left.Files)
+		}
+	}
+	d.steps = d.steps[:from]
 }
 
 // has reports whether the plan changes a fact of a node already.
 func (d *draft) has(n *fact.Node, what string) bool {
-	return slices.ContainsFunc(d.steps, func(s Step) bool { return s.Node == n.Name && s.What == what })
+	return slices.ContainsFunc(d.of[n.Name], func(s *Step) bool { return s.What == what })
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)

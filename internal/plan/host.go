@@ -59,10 +59,10 @@ func (d *draft) folder(n *fact.Node, dir string) (map[string]string, error) {
 			files[p] = text
 		}
 	}
-	for at, text := range d.files {
-		if at.node == n.Name && path.Dir(at.path) == dir {
-			if delete(files, at.path); text != nil {
-				files[at.path] = *text
+	for p, text := range d.files[n.Name] {
+		if path.Dir(p) == dir {
+			if delete(files, p); text != nil {
+				files[p] = *text
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (d *draft) atBoot(n *fact.Node, name, text string) ([]File, error) {
 	}
 	wants := unit.Wants + name
 	_, linked := n.Settings.FilesBarred[wants] // the way in which a link is read
-	if made, touched := d.files[fileAt{n.Name, wants}]; touched {
+	if made, touched := d.files[n.Name][wants]; touched {
 		linked = made != nil
 	}
 	if !linked {

@@ -41,12 +41,10 @@ func mendDirect(d *draft, n *fact.Node, f check.Finding) error {
 	if err := d.load(n, module); err != nil {
 		return err
 	}
-	for i := range d.steps {
-		if s := &d.steps[i]; s.Node == n.Name && s.What == "module/"+module && len(files) > 0 && !holds(s.Files, files[0].Path) {
+	for _, s := range d.of[n.Name] {
+		if s.What == "module/"+module && len(files) > 0 && !holds(s.Files, files[0].Path) {
 			s.Files = append(s.Files, files...)
-			for _, f := range files {
-				d.files[fileAt{n.Name, f.Path}] = f.New
-			}
+			d.leaves(n.Name, files)
 		}
 	}
 	return nil

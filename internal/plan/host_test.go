@@ -270,7 +270,7 @@ func TestAtBoot(t *testing.T) {
 		{"an older one", map[string]string{"/etc/systemd/system/weft-x.service": "[Service]\n"},
 			map[string]string{"/etc/systemd/system/multi-user.target.wants/weft-x.service": "a symbolic link to ../weft-x.service"}, 1},
 	} {
-		d := &draft{files: map[fileAt]*string{}}
+		d := &draft{files: map[string]map[string]*string{}}
 		n := &fact.Node{Name: "n1", Settings: fact.Settings{FilesRead: true, Files: tt.have, FilesBarred: tt.bars}}
 		files, err := d.atBoot(n, "weft-x.service", "[Unit]\n")
 		if err != nil || len(files) != tt.want {

@@ -16,7 +16,9 @@ import (
 // Make plans what turns the findings of a case into passes. again is a case of the same
 // facts, which it changes to foresee what will be left.
 func Make(c, again *check.Case, checks []check.Check, findings []check.Finding) Plan {
-	d := &draft{Case: c, files: map[fileAt]*string{}}
+	c.Index()
+	again.Index()
+	d := &draft{Case: c, of: map[string][]*Step{}, files: map[string]map[string]*string{}}
 	d.mendAll(findings)
 	p := Plan{Hand: d.hand}
 	for _, n := range c.Nodes {
@@ -35,7 +37,10 @@ func Make(c, again *check.Case, checks []check.Check, findings []check.Finding) 
 		left := check.Run(checks, again)
 		d.mendAll(echoes.heard(left))
 		if len(d.steps) == done {
-			p.Steps, p.After = d.steps, map[string]int{}
+			for _, s := range d.steps {
+				p.Steps = append(p.Steps, *s)
+			}
+			p.After = map[string]int{}
 			for _, f := range left {
 				if _, was := echoes[echo{f.Check, f.Subject}]; was && f.Status > check.Skip {
 					p.Unseen++ // foreseen from facts that were another failure's echo
@@ -106,18 +111,15 @@ func (d *draft) mend(r Remedy, f check.Finding) {
 		d.leave(f, "")
 		return
 	}
-	steps, files := len(d.steps), map[fileAt]*string{}
-	for k, v := range d.files {
-		files[k] = v
-	}
+	steps := len(d.steps)
 	err := r.Mend(d, n, f)
 	var not notHere
 	switch {
 	case errors.As(err, &not):
-		d.steps, d.files = d.steps[:steps], files // all of it or none
+		d.drop(steps) // all of it or none
 		d.leave(f, not.why)
 	case err != nil:
-		d.steps, d.files = d.steps[:steps], files
+		d.drop(steps)
 		d.leave(f, err.Error())
 	}
 }

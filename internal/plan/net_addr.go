@@ -27,7 +27,7 @@ func mendGID(d *draft, n *fact.Node, f check.Finding) error {
 	if err := d.address(n, dev, w); err != nil {
 		return err
 	}
-	s := &d.steps[len(d.steps)-1]
+	s := d.steps[len(d.steps)-1]
 	s.Note = strings.TrimSuffix("no node has "+w.Addr().String()+" yet; if something else has it, write another address into weft.yaml; "+s.Note, "; ")
 	return nil
 }

@@ -132,8 +132,8 @@ func mendRoute(d *draft, n *fact.Node, f check.Finding) error {
 	if len(devs) > 0 {
 		return nil
 	}
-	for i := range d.steps { // the new address brought the route with it
-		if s := &d.steps[i]; s.Node == n.Name && strings.HasSuffix(s.What, "/addr") {
+	for _, s := range d.of[n.Name] { // the new address brought the route with it
+		if strings.HasSuffix(s.What, "/addr") {
 			d.add(n, Step{What: s.What})
 		}
 	}

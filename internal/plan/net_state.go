@@ -13,9 +13,9 @@ import (
 // now returns a node as the steps so far, and these, leave it.
 func (d *draft) now(n *fact.Node, more ...Step) (*fact.Node, error) {
 	steps := more
-	for _, s := range slices.Backward(d.steps) {
-		if s.Node == n.Name && strings.HasPrefix(s.What, "net/") {
-			steps = append([]Step{s}, steps...)
+	for _, s := range slices.Backward(d.of[n.Name]) {
+		if strings.HasPrefix(s.What, "net/") {
+			steps = append([]Step{*s}, steps...)
 		}
 	}
 	if len(steps) == 0 {

@@ -105,6 +105,9 @@ func (v *docValidator) steps(nodes map[string]bool) {
 	}
 }
 
+// fileAt is a file of a node.
+type fileAt struct{ node, path string }
+
 // files judges the files of a step. What a step finds is what the step before it left.
 func (v *docValidator) files(at string, s Step, files map[fileAt]*string) {
 	here := map[string]bool{}
