@@ -19,7 +19,7 @@ func (j *Journal) Boot(late bool) error {
 	defer lock.Close()
 	ids, err := j.List()
 	var errs []error
-	restored := false
+	restored, open := false, false
 	for _, id := range slices.Backward(ids) {
 		r, err := j.Load(id)
 		if err != nil {
@@ -28,7 +28,7 @@ func (j *Journal) Boot(late bool) error {
 		s, err := r.State()
 		switch {
 		case err != nil || s.State == New || s.Over() && s.State != Stuck:
-			j.tidy(r) // the power may have gone just before that
+			r.unstage("") // the power may have gone just before that
 		case s.State == Waiting && r.marked("confirm"):
 			errs = append(errs, j.keepAll(r))
 		case late:
@@ -37,6 +37,12 @@ func (j *Journal) Boot(late bool) error {
 			restored = true
 			errs = append(errs, j.restoreAt(r, s))
 		}
+		if s, err := r.State(); err == nil && (s.State == Reverting || s.State == Stuck) {
+			open = true
+		}
+	}
+	if !open {
+		j.unhook()
 	}
 	if restored && j.systemd() && j.Root == "" {
 		// Units and what generators made of the files of before are loaded already.

@@ -105,7 +105,7 @@ WantedBy=multi-user.target
 }
 
 // unhook takes the units away.
-func (j *Journal) unhook(r *Run) {
+func (j *Journal) unhook() {
 	for _, f := range []string{earlyWant, lateWant, earlyUnit, lateUnit, cronHook} {
 		if os.Remove(j.path(f)) == nil {
 			syncDir(filepath.Dir(j.path(f)))
@@ -119,7 +119,6 @@ func (j *Journal) unhook(r *Run) {
 		}
 	}
 	if j.systemd() && j.Root == "" {
-		exec.Command("systemctl", "stop", "--no-block", guardUnit(r.ID)+".timer").Run()
 		// A step that had systemd read its units again had it read these, too.
 		if out, _ := exec.Command("systemctl", "show", "--property=LoadState", "--value", filepath.Base(earlyUnit)).Output(); strings.TrimSpace(string(out)) == "loaded" {
 			exec.Command("systemctl", "daemon-reload").Run()

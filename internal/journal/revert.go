@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -218,7 +219,10 @@ func oneLine(s string) string {
 // tidy takes away what a run needed only while it was open.
 func (j *Journal) tidy(r *Run) {
 	r.unstage("")
-	j.unhook(r)
+	j.unhook()
+	if j.systemd() && j.Root == "" {
+		exec.Command("systemctl", "stop", "--no-block", guardUnit(r.ID)+".timer").Run()
+	}
 }
 
 // unstage removes what was staged in a folder, or everywhere.
