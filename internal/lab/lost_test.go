@@ -71,6 +71,7 @@ func TestRealLost(t *testing.T) {
 				}
 				rows[w[0]][w[1]] = words
 				cases++
+				fmt.Printf("%d of %d: %s killed at %s: %s\n", cases, len(order)*len(kinds), w[1], w[0], words)
 				mu.Unlock()
 			}
 		})
