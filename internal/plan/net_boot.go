@@ -249,8 +249,8 @@ func netplanWrites(id string) []string {
 	const at = "/run/weft-netplan"
 	return []string{
 		"rm -rf " + at + " && mkdir -p " + at + "/etc " + at + "/lib " + at + "/run && for d in etc lib run; do [ ! -d /$d/netplan ] || cp -a /$d/netplan " + at + "/$d/; done && netplan generate --root-dir " + at,
-		sh("cd "+at+" && for f in %s %s; do if [ -e \"$f\" ]; then cmp -s \"$f\" \"/$f\" || { mkdir -p \"/${f%%/*}\" && cp -p \"$f\" \"/$f\"; }; else rm -f \"/$f\"; fi || exit 1; done; rm -rf "+at,
-			"run/systemd/network/10-netplan-"+id+".network", "run/NetworkManager/system-connections/netplan-"+id+".nmconnection"),
+		sh("cd "+at+" && for f in %s %s %s; do if [ -e \"$f\" ]; then cmp -s \"$f\" \"/$f\" || { mkdir -p \"/${f%%/*}\" && cp -p \"$f\" \"/$f\"; }; else rm -f \"/$f\"; fi || exit 1; done; rm -rf "+at,
+			"run/systemd/network/10-netplan-"+id+".network", "run/systemd/network/10-netplan-"+id+".link", "run/NetworkManager/system-connections/netplan-"+id+".nmconnection"),
 	}
 }
 
