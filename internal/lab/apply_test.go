@@ -70,7 +70,7 @@ func inside(t *testing.T, l lab.Lab, node, script string) string {
 const snapshot = `cd /
 echo == etc; find etc -printf '%p %y %m %u:%g %l %s\n' | LC_ALL=C sort
 find etc -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
-echo == net; ip -d addr | sed 's/valid_lft.*//; s/ promiscuity.*//'; ip -4 route show table all; ip -6 route show table main; ip rule
+echo == net; ip -d addr | sed 's/valid_lft.*//; s/ promiscuity.*//'; ip -4 route show table all | LC_ALL=C sort; ip -6 route show table main | LC_ALL=C sort; ip rule
 echo == qdisc; tc qdisc | sed 's/ quantum [0-9]*//'
 echo == nft; nft -s list ruleset
 echo == modules; cut -d' ' -f1 /proc/modules | LC_ALL=C sort
@@ -104,7 +104,11 @@ func firstDifference(a, b string) string {
 		}
 	}
 	if len(out) == 0 && a != b {
-		return "the same lines in another order"
+		for i := range x {
+			if x[i] != y[i] {
+				return fmt.Sprintf("the same lines in another order, from line %d on: %q, was %q", i+1, y[i], x[i])
+			}
+		}
 	}
 	return strings.Join(out[:min(len(out), 30)], "\n")
 }
