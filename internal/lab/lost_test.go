@@ -48,20 +48,25 @@ func TestRealLost(t *testing.T) {
 	var order []string
 	var wg sync.WaitGroup
 	work := make(chan [2]string, 1000)
-	for _, n := range s.Nodes {
-		v := newVictim(t, l, n.Name)
-		if len(order) == 0 {
-			order = v.points()
-			if os.Getenv("WEFT_LAB_TEST") != "full" {
-				order = []string{"staged", "waiting"}
-			}
-			for _, p := range order {
-				for _, k := range kinds {
-					work <- [2]string{p, k}
-				}
-			}
-			close(work)
+	victims := make([]*victim, len(s.Nodes))
+	for i, n := range s.Nodes {
+		wg.Go(func() { victims[i] = newVictim(t, l, n.Name) })
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	order = victims[0].points()
+	if os.Getenv("WEFT_LAB_TEST") != "full" {
+		order = []string{"staged", "waiting"}
+	}
+	for _, p := range order {
+		for _, k := range kinds {
+			work <- [2]string{p, k}
 		}
+	}
+	close(work)
+	for _, v := range victims {
 		wg.Go(func() {
 			for w := range work {
 				words := v.lose(w[0], w[1])

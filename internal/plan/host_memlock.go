@@ -83,7 +83,7 @@ func mendMemlockService(d *draft, n *fact.Node, name string) error {
 	}
 	if _, running := v.Running.Get(); running {
 		s.To = "unlimited/unlimited"
-		s.Do, s.Undo = append(s.Do, raiseNow(name)), append(s.Undo, lowerAgain(name))
+		s.Do, s.Undo = append(s.Do, raiseNow(name)), append(s.Undo, lowerAgain(name, v))
 		s.Note = "what runs gets the new limit without a restart"
 	}
 	if len(s.Do) == 0 {
@@ -108,8 +108,14 @@ func raiseNow(name string) string {
 		untilBoot, name, untilBoot, name)
 }
 
-// lowerAgain gives every process that still runs what it had.
-func lowerAgain(name string) string {
-	return sh(since+`f=%s/memlock-%s; [ -e "$f" ] || exit 0; while read -r p t soft hard; do [ "$(since "$p")" != "$t" ] || prlimit --pid "$p" --memlock="$soft:$hard"; done <"$f"; rm -f "$f"`,
-		untilBoot, name)
+// lowerAgain gives every process that still runs what it had. After a boot nobody knows
+// what that was: then it is what the service had when the plan was made.
+func lowerAgain(name string, v fact.Service) string {
+	was := limitsWords(v.Running) + ":" + limitsWords(v.Memlock)
+	if _, ok := v.Memlock.Get(); !ok {
+		was = limitsWords(v.Running) + ":"
+	}
+	return sh(since+`f=%s/memlock-%s; if [ -e "$f" ]; then while read -r p t soft hard; do [ "$(since "$p")" != "$t" ] || prlimit --pid "$p" --memlock="$soft:$hard"; done <"$f"; rm -f "$f"; exit; fi; `+
+		`g=$(systemctl show -p ControlGroup --value %s); [ -n "$g" ] || exit 0; find "/sys/fs/cgroup$g" "/sys/fs/cgroup/systemd$g" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -un | while read -r p; do prlimit --pid "$p" --memlock=%s 2>/dev/null; done; true`,
+		untilBoot, name, name, was)
 }
