@@ -6,3 +6,20 @@ import "context"
 func (l Lab) Inside(ctx context.Context, node, script string) (string, error) {
 	return l.inside(ctx, node, script, "")
 }
+
+// PowerCycle cuts a machine's power and gives it back, without the lab's lock, so that
+// two can be cut at once.
+func (l Lab) PowerCycle(ctx context.Context, node string) error {
+	s, err := l.State()
+	if err != nil {
+		return err
+	}
+	n, err := s.node(node)
+	if err != nil {
+		return err
+	}
+	if err := l.kill(node); err != nil {
+		return err
+	}
+	return l.boot(ctx, s, *n)
+}

@@ -123,8 +123,9 @@ func newVictim(t *testing.T, l lab.Lab, node string) *victim {
 // power cuts the power and gives it back.
 func (v *victim) power() {
 	v.t.Helper()
-	weft(v.t, "lab", "break", "off", v.node)
-	weft(v.t, "lab", "heal", "off", v.node)
+	if err := v.l.PowerCycle(v.t.Context(), v.node); err != nil {
+		v.t.Fatalf("%s: power: %v", v.node, err)
+	}
 }
 
 func (v *victim) snap() string { v.t.Helper(); return inside(v.t, v.l, v.node, snapshot) }
