@@ -48,11 +48,22 @@ func setMTU(n *fact.Node, name, value string) error {
 }
 
 // addrWords are addresses as a person reads them: the usual ones without what is usual.
-func addrWords(addrs []string) string {
+// NetworkManager makes the routes itself, with a metric: "10.0.0.1/24 noprefixroute 101".
+func addrWords(n *fact.Node, netdev string, addrs []string) string {
 	var out []string
 	for _, a := range addrs {
-		if p := prefix(strings.Fields(a)[0]); p.IsValid() && a == usual(p) {
+		p := prefix(strings.Fields(a)[0])
+		switch {
+		case !p.IsValid():
+		case a == usual(p):
 			a = p.String()
+		case a == usual(p)+" noprefixroute":
+			a = p.String() + " noprefixroute"
+			for _, r := range n.Settings.Routes {
+				if made(r, netdev, p) {
+					a += " " + strconv.Itoa(r.Metric)
+				}
+			}
 		}
 		out = append(out, a)
 	}
@@ -60,6 +71,12 @@ func addrWords(addrs []string) string {
 		return "none"
 	}
 	return strings.Join(out, ", ")
+}
+
+// made reports whether a route is the one to an address's own subnet.
+func made(r fact.Route, netdev string, a netip.Prefix) bool {
+	plain := kernelRoute(a, netdev)
+	return r.Dev == netdev && (r.Again == plain.Again || r.Again == fmt.Sprintf("%s metric %d", plain.Again, r.Metric))
 }
 
 // setAddrs sets the IPv4 addresses of a netdev, and what the kernel makes of them: GIDs
@@ -71,6 +88,7 @@ func setAddrs(n *fact.Node, name, value string) error {
 	}
 	var addrs, again []string
 	var new []netip.Prefix
+	metric := map[netip.Prefix]int{} // -1 without a route
 	if value != "none" {
 		for _, a := range strings.Split(value, ", ") {
 			f := strings.Fields(a)
@@ -90,6 +108,11 @@ func setAddrs(n *fact.Node, name, value string) error {
 				a = usual(p)
 			case f[1] == "?":
 				a = ""
+			case f[1] == "noprefixroute":
+				a, metric[p] = usual(p)+" noprefixroute", -1
+				if len(f) > 2 {
+					metric[p], _ = strconv.Atoi(f[2])
+				}
 			}
 			new, addrs, again = append(new, p), append(addrs, p.String()), append(again, a)
 		}
@@ -115,7 +138,7 @@ func setAddrs(n *fact.Node, name, value string) error {
 	d.Addrs, d.Again = addrs, again
 	for _, p := range new {
 		if !old[p] {
-			gain(n, d, p)
+			gain(n, d, p, metric[p])
 		}
 	}
 	reroute(n, before)
@@ -129,8 +152,7 @@ func lose(n *fact.Node, d *fact.Netdev, a netip.Prefix) {
 			p.GIDs = slices.DeleteFunc(p.GIDs, func(g fact.GID) bool { return g.GID == gidOf(a.Addr()) && (g.Netdev == d.Name || g.Netdev == "") })
 		}
 	}
-	gone := kernelRoute(a, d.Name).Again
-	n.Settings.Routes = slices.DeleteFunc(n.Settings.Routes, func(r fact.Route) bool { return r.Again == gone })
+	n.Settings.Routes = slices.DeleteFunc(n.Settings.Routes, func(r fact.Route) bool { return made(r, d.Name, a) })
 }
 
 // gidOf is an IPv4 address as a GID.
@@ -138,7 +160,7 @@ func gidOf(a netip.Addr) string { return netip.AddrFrom16(a.As16()).StringExpand
 
 // gain is what the kernel makes of an address: GIDs at the first free indices, one for
 // each version of RoCE that the port speaks, and the route to its subnet.
-func gain(n *fact.Node, d *fact.Netdev, a netip.Prefix) {
+func gain(n *fact.Node, d *fact.Netdev, a netip.Prefix, metric int) {
 	for _, p := range n.Ports {
 		if p.Netdev != d.Name || !p.RoCE() || !p.GIDsRead {
 			continue
@@ -160,8 +182,12 @@ func gain(n *fact.Node, d *fact.Netdev, a netip.Prefix) {
 			p.GIDs = slices.Insert(p.GIDs, free, fact.GID{Index: free, GID: gidOf(a.Addr()), Type: kind, Netdev: d.Name})
 		}
 	}
-	if d.Oper == "down" {
+	if d.Oper == "down" || metric < 0 {
 		return
+	}
+	route := kernelRoute(a, d.Name)
+	if metric > 0 {
+		route.Metric, route.Again = metric, fmt.Sprintf("%s metric %d", route.Again, metric)
 	}
 	// ip route lists by destination, the default first, and equal ones as they came.
 	at := slices.IndexFunc(n.Settings.Routes, func(r fact.Route) bool {
@@ -171,7 +197,7 @@ func gain(n *fact.Node, d *fact.Netdev, a netip.Prefix) {
 	if at < 0 {
 		at = len(n.Settings.Routes)
 	}
-	n.Settings.Routes = slices.Insert(n.Settings.Routes, at, kernelRoute(a, d.Name))
+	n.Settings.Routes = slices.Insert(n.Settings.Routes, at, route)
 }
 
 // reroute finds anew by which netdev peers are reached, where the table before tells

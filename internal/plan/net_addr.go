@@ -253,11 +253,11 @@ func (d *draft) readdress(n *fact.Node, dev *fact.Netdev, wrong []netip.Prefix, 
 			}
 		}
 	}
-	s := Step{What: "net/" + dev.Name + "/addr", From: addrWords(from), Shows: showAddrs(dev.Name)}
+	s := Step{What: "net/" + dev.Name + "/addr", From: addrWords(node, dev.Name, from), Shows: showAddrs(dev.Name)}
 	if w.IsValid() {
 		to = append(to, usual(w))
 	}
-	s.To = addrWords(to)
+	s.To = addrWords(node, dev.Name, to)
 	s.Do = slices.Concat(without(dev.Name, gone), with(dev.Name, to))
 	if w.IsValid() {
 		s.Undo = without(dev.Name, to[len(to)-1:])

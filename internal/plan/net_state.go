@@ -103,7 +103,7 @@ func remake(n *fact.Node, netdev string) (lines []string) {
 		}
 	}
 	for _, r := range n.Settings.Routes {
-		if r.Dev == netdev && r.Again != "" && !automatic(dev, r) {
+		if r.Dev == netdev && r.Again != "" && !automatic(dev, r) && !prefix(r.Dst).Addr().IsLinkLocalUnicast() {
 			lines = append(lines, addRoute(r))
 		}
 	}

@@ -86,6 +86,15 @@ var netTries = []try{
 	{"roce.subnets", "netplan", broken(managed(sample.Netplan), badAddr, nil)},
 	{"roce.subnets", "networkd", broken(managed(sample.Networkd), badAddr, nil)},
 	{"roce.subnets", "NetworkManager", broken(managed(sample.NetworkManager), badAddr, nil)},
+	{"roce.subnets", "NetworkManager's own routes", broken(managed(sample.NetworkManager), badAddr, func(c *check.Case) {
+		n := c.Nodes[1]
+		n.Netdev("ens1f0np0").Again[0] += " noprefixroute"
+		for i := range n.Settings.Routes {
+			if r := &n.Settings.Routes[i]; r.Dev == "ens1f0np0" {
+				r.Metric, r.Again = 101, r.Again+" metric 101"
+			}
+		}
+	})},
 	{"roce.subnets", "nobody", broken(managed(sample.Nobody), badAddr, nil)},
 	{"roce.subnets", "length", broken(managed(sample.Networkd), badLength, nil)},
 	{"roce.subnets", "two in one subnet", broken(managed(sample.Networkd), func(c *sample.Cluster) {
