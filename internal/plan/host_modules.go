@@ -51,20 +51,21 @@ func (d *draft) load(n *fact.Node, module string) error {
 			return err
 		}
 	}
-	old, _, err := d.read(n, modulesload.File)
-	if err != nil {
-		return err
-	}
-	text, err := modulesload.Add(old, module)
-	if err != nil {
-		return err
-	}
-	files, err := d.change(n, modulesload.File, text)
-	if err != nil {
-		return err
-	}
 	loaded, boot := n.Settings.Loaded(module), slices.Contains(n.Settings.BootModules, module)
-	s := Step{What: "module/" + module, From: moduleState(loaded, boot), To: moduleState(true, true), Files: files}
+	s := Step{What: "module/" + module, From: moduleState(loaded, boot), To: moduleState(true, true)}
+	if !boot {
+		old, _, err := d.read(n, modulesload.File)
+		if err != nil {
+			return err
+		}
+		text, err := modulesload.Add(old, module)
+		if err != nil {
+			return err
+		}
+		if s.Files, err = d.change(n, modulesload.File, text); err != nil {
+			return err
+		}
+	}
 	if !loaded {
 		loadNow(&s, module)
 	}
