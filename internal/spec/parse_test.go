@@ -17,6 +17,7 @@ data:
   layer: roce
   mtu: 9000
   switch: none
+  nccl_conf: true
 nodes:
   - name: spark1
     ssh: me@spark1
@@ -54,7 +55,7 @@ func TestParse(t *testing.T) {
 	if s.SSHConfig != "lab/ssh.conf" {
 		t.Errorf("ssh_config %q", s.SSHConfig)
 	}
-	if s.Data.MTU != 9000 || s.Workload.Features[0] != "nvlink" {
+	if s.Data.MTU != 9000 || !s.Data.NCCLConf || s.Workload.Features[0] != "nvlink" {
 		t.Errorf("got %+v", s)
 	}
 	if len(s.Sysctl) != 3 || s.Sysctl["vm.swappiness"] != "10" || SysctlValue(s.Sysctl["net.ipv4.tcp_rmem"]) != "4096 131072 6291456" {
@@ -84,6 +85,7 @@ func TestParseSaysWhatAndWhere(t *testing.T) {
 		"ssh file list":  {"ssh_config: [a]\n", "1:13: "},
 		"ssh file twice": {"ssh_config: a\nssh_config: b\n", "2:1: "},
 		"wrong type":     {"data:\n  mtu: big\n", "2:8: "},
+		"conf no bool":   {"data:\n  nccl_conf: /etc/nccl.conf\n", "2:14: "},
 		"bad yaml":       {"nodes:\n  - name: [\n", "2:11: "},
 		"key twice":      {"name: a\nname: b\n", "2:1: "},
 		"node twice":     {"nodes:\n  - name: a\n  - name: b\n  - name: a\n", `4:11: node "a" is there twice`},

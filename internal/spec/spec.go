@@ -41,6 +41,8 @@ type Data struct {
 	Priority int    `yaml:"priority"` // RDMA priority; 0 is the default, 3
 	DSCP     int    `yaml:"dscp"`     // RDMA DSCP; 0 is the default, 26
 	IPoIB    string `yaml:"ipoib"`    // "connected", "datagram" or ""
+
+	NCCLConf bool `yaml:"nccl_conf"` // NCCL's variables stand in /etc/nccl.conf on every node
 }
 
 // Workload is what will run on the cluster.
