@@ -43,6 +43,7 @@ func judgeEnv(c *Case, n *fact.Node) (out []Finding) {
 		}
 	}
 	out = append(out, envOverrides(n)...)
+	out = append(out, envWish(c, n)...)
 	if len(out) == 0 && len(n.Settings.Env) > 0 {
 		out = append(out, Finding{Subject: node(n)})
 	}

@@ -112,6 +112,46 @@ func TestNCCLEnv(t *testing.T) {
 	})
 }
 
+// TestNCCLConf is about the wish that NCCL's variables stand in /etc/nccl.conf.
+func TestNCCLConf(t *testing.T) {
+	wish := func(c *Case, vars ...fact.EnvVar) *fact.Node {
+		c.Want.Data.NCCLConf = true
+		n := c.Nodes[1]
+		n.Settings.Env = vars
+		return n
+	}
+	at := func(where, name, value string) fact.EnvVar {
+		return fact.EnvVar{Name: name, Value: value, Where: where}
+	}
+	const (
+		every = "weft.yaml wants it there, and without it NCCL takes every RDMA port that is up, also those that are not meant for data"
+		meet  = "weft.yaml wants it there, and without it ranks may meet over an interface that does not reach every node"
+	)
+	judge(t, ncclEnv, []row{
+		{name: "in another file", do: func(c *Case) { c.Want.Data.NCCLConf = true }, want: "n2 pass", not: "n2 /etc/nccl.conf"},
+		{name: "not wished", do: func(c *Case) { c.Nodes[1].Settings.Env = nil }, want: "n1 pass", not: "n2"},
+		{name: "nothing set", do: func(c *Case) { wish(c) }, fix: "weft env --node n2 | sed",
+			want: "n2 /etc/nccl.conf fail: not set, want NCCL_IB_HCA and NCCL_SOCKET_IFNAME in /etc/nccl.conf: " + every},
+		{name: "no list of devices", do: func(c *Case) { wish(c, at("/etc/nccl.conf", "NCCL_SOCKET_IFNAME", "=eno1")) }, fix: "weft plan nccl.env",
+			want: "n2 /etc/nccl.conf fail: not set, want NCCL_IB_HCA in /etc/nccl.conf: " + every},
+		{name: "no interface", do: func(c *Case) { wish(c, at("container ray-head", "NCCL_IB_HCA", "=mlx5_0:1")) },
+			want: "n2 /etc/nccl.conf fail: not set, want NCCL_SOCKET_IFNAME in /etc/nccl.conf: " + meet},
+		{name: "no interface to name", do: func(c *Case) {
+			n := wish(c, at("/etc/nccl.conf", "NCCL_IB_HCA", "=mlx5_0:1"))
+			n.Host.SSHTo, n.Settings.Routes, n.Netdevs = "", nil, n.Netdevs[1:]
+		}, want: "n2 pass", not: "n2 /etc/nccl.conf"},
+		{name: "as wished", do: func(c *Case) {
+			wish(c, at("/etc/nccl.conf", "NCCL_IB_HCA", "=mlx5_0:1"), at("/etc/nccl.conf", "NCCL_SOCKET_IFNAME", "=eno1"))
+		}, want: "n2 pass", not: "n2 /etc/nccl.conf"},
+		{name: "no port to name", do: func(c *Case) { wish(c).Ports[0].State = "DOWN" }, want: "n1 pass", not: "n2"},
+		{name: "iWARP, which NCCL does not use", do: func(c *Case) { wish(c).Ports[0].NodeType = "4: RNIC" }, want: "n1 pass", not: "n2"},
+		{name: "InfiniBand", do: func(c *Case) { *c = *goodIB(); wish(c) },
+			want: "n2 /etc/nccl.conf fail: not set, want NCCL_IB_HCA and NCCL_SOCKET_IFNAME in /etc/nccl.conf: " + every},
+		{name: "unread", do: func(c *Case) { wish(c).Settings.EnvRead = false }, want: "n2 unknown: where NCCL's variables are set was not read", not: "n2 /etc/nccl.conf"},
+		{name: "down", do: func(c *Case) { wish(c).Down = "no route to host" }, want: "n1 pass", not: "n2"},
+	})
+}
+
 func TestNCCLFilter(t *testing.T) {
 	for _, c := range []struct {
 		value, name string

@@ -28,7 +28,7 @@ func Env(c *check.Case, n *fact.Node) []Var {
 		return nil
 	}
 	var out vars
-	ports := usable(c, n)
+	ports := c.Usable(n)
 	dev, addr := c.Management(n)
 	if dev != nil {
 		out.add("NCCL_SOCKET_IFNAME", "="+dev.Name, bootstrapWhy(n, ports, dev))
@@ -51,18 +51,6 @@ func Env(c *check.Case, n *fact.Node) []Var {
 type vars []Var
 
 func (out *vars) add(name, value, why string) { *out = append(*out, Var{name, value, why}) }
-
-// usable returns the data ports that NCCL can use: up, and not iWARP, for which
-// its verbs transport has no addresses (research/community.md item 20).
-func usable(c *check.Case, n *fact.Node) []*fact.Port {
-	var out []*fact.Port
-	for _, p := range c.Data(n) {
-		if (p.Up() || p.State == "") && (p.IB() || p.RoCE()) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
 
 func bootstrapWhy(n *fact.Node, ports []*fact.Port, dev *fact.Netdev) string {
 	why := "bootstrap only, over the management interface; the data goes through NCCL_IB_HCA"
