@@ -18,6 +18,9 @@ func mendEnv(d *draft, n *fact.Node, f check.Finding) error {
 	if err := unseen(f); err != nil {
 		return err
 	}
+	if f.Subject.Part == check.NCCLConf {
+		return d.writeNCCLConf(n)
+	}
 	i := slices.IndexFunc(n.Settings.Env, func(v fact.EnvVar) bool { return v.Name+"="+v.Value+" in "+v.Where == f.Got })
 	if i < 0 {
 		return byHand("it is set twice, and which one is meant is the owner's to say")
@@ -27,9 +30,26 @@ func mendEnv(d *draft, n *fact.Node, f check.Finding) error {
 	case v.Name == "NCCL_IB_DISABLE" || v.Name == "NCCL_NET" || v.Name == "NCCL_IGNORE_NET_MISMATCH" || v.Name == "NCCL_IB_GID_INDEX":
 		return d.setEnv(n, v.Where, v.Name, nil)
 	case strings.HasPrefix(f.Want, "NCCL_IB_HCA beside"):
+		if d.has(n, "env"+check.NCCLConf+":NCCL_IB_HCA") {
+			return nil // weft.yaml's wish has it there, which is beside every other
+		}
 		return d.setFromJob(n, v.Where, "NCCL_IB_HCA")
 	}
 	return d.setFromJob(n, v.Where, v.Name)
+}
+
+// writeNCCLConf puts NCCL's variables of weft env that are set nowhere into the file
+// that every NCCL reads. How much NCCL says stays with the one who starts a job.
+func (d *draft) writeNCCLConf(n *fact.Node) error {
+	for _, v := range job.Env(d.Case, n) {
+		if !strings.HasPrefix(v.Name, "NCCL_") || v.Name == "NCCL_DEBUG" || check.EnvSet(n, v.Name) {
+			continue
+		}
+		if err := d.setEnv(n, check.NCCLConf, v.Name, &v.Value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mendSymmetry has a node that offers NCCL more ports than the others offer those of
@@ -44,7 +64,7 @@ func mendSymmetry(d *draft, n *fact.Node, f check.Finding) error {
 	if err != nil || !ok || len(strings.Split(list, ",")) != want {
 		return byHand("how many ports each node should offer is the owner's to say, in weft.yaml")
 	}
-	where := "/etc/nccl.conf"
+	where := check.NCCLConf
 	for _, v := range n.Settings.Env {
 		if v.Name == "NCCL_IB_HCA" {
 			where = v.Where
@@ -77,7 +97,7 @@ const unset = "unset"
 // setEnv is the step that sets a variable in a file, or takes it out.
 func (d *draft) setEnv(n *fact.Node, where, name string, value *string) error {
 	shell := strings.HasPrefix(where, "/etc/profile.d/")
-	if !shell && where != "/etc/environment" && where != "/etc/nccl.conf" {
+	if !shell && where != "/etc/environment" && where != check.NCCLConf {
 		return byHand("it is set in %s, which is not weft's to edit", where)
 	}
 	old, there, err := d.read(n, where)

@@ -78,6 +78,15 @@ func oneEach() *check.Case {
 	return &check.Case{Cluster: format.Facts(c.Dump()), Want: c.Want}
 }
 
+// ncclConf is a cluster whose owner wants NCCL's variables in /etc/nccl.conf.
+func ncclConf(broken func() *check.Case) func() *check.Case {
+	return func() *check.Case {
+		c := broken()
+		c.Want.Data.NCCLConf = true
+		return c
+	}
+}
+
 var hostTries = []try{
 	{"node.packages", "a tool, apt", second(sample.RoCE, func(m *sample.Machine) { m.Missing = []string{"perftest"} }, nil)},
 	{"node.packages", "libraries and tools, apt", second(sample.RoCE, func(m *sample.Machine) { m.Missing = []string{"rdma-core", "perftest", "mstflint"} }, nil)},
@@ -167,6 +176,13 @@ var hostTries = []try{
 	{"nccl.env", "RDMA turned off", second(sample.RoCE, func(m *sample.Machine) { m.Export("/etc/nccl.conf", "NCCL_DEBUG=WARN", "NCCL_IB_DISABLE=1") }, nil)},
 	{"nccl.env", "an interface, and no list of devices beside it", second(sample.RoCE, func(m *sample.Machine) { m.Export("/etc/nccl.conf", "NCCL_SOCKET_IFNAME=ens1f0np0") }, nil)},
 	{"nccl.env", "a GID index", second(sample.RoCE, func(m *sample.Machine) { m.Export("/etc/nccl.conf", "NCCL_IB_GID_INDEX=9") }, nil)},
+	{"nccl.env", "wished, RoCE", ncclConf(second(sample.RoCE, nil, nil))},
+	{"nccl.env", "wished, InfiniBand", ncclConf(second(sample.InfiniBand, nil, nil))},
+	{"nccl.env", "wished, Strix Halo", ncclConf(second(sample.Strix, nil, nil))},
+	{"nccl.env", "wished, and a part is there", ncclConf(second(sample.RoCE, func(m *sample.Machine) { m.Export("/etc/nccl.conf", "NCCL_DEBUG=WARN", "NCCL_IB_TC=106") }, nil))},
+	{"nccl.env", "wished, and RDMA turned off", ncclConf(second(sample.RoCE, func(m *sample.Machine) { m.Export("/etc/nccl.conf", "NCCL_IB_DISABLE=1") }, nil))},
+	{"nccl.env", "wished, and an interface alone", ncclConf(second(sample.RoCE, func(m *sample.Machine) { m.Export("/etc/nccl.conf", "NCCL_SOCKET_IFNAME=ens1f0np0") }, nil))},
+	{"nccl.env", "wished, and an interface alone elsewhere", ncclConf(second(sample.RoCE, func(m *sample.Machine) { m.Export("/etc/environment", "NCCL_SOCKET_IFNAME=ens1f0np0") }, nil))},
 	{"nccl.symmetry", "one offers more", oneEach},
 }
 
@@ -208,6 +224,13 @@ func TestLeftToPeople(t *testing.T) {
 			m.Export("/etc/environment", "NCCL_SOCKET_IFNAME=eno1")
 			m.Export("/etc/nccl.conf", "NCCL_SOCKET_IFNAME==eno1")
 		}, nil), "the owner's to say"},
+		{"nccl.env", "wished, files not read", ncclConf(func() *check.Case {
+			c := second(sample.RoCE, nil, nil)()
+			for _, n := range c.Nodes {
+				n.Settings.FilesRead = false
+			}
+			return c
+		}), "not read"},
 		{"gpu.direct", "no OFED", second(sample.InfiniBand, func(m *sample.Machine) { m.Unload("nvidia_peermem") }, nil), "OFED"},
 		{"gpu.container", "no toolkit", second(sample.InfiniBand, func(m *sample.Machine) { m.CDI, m.Missing = nil, []string{"nvidia-container-toolkit"} }, nil), "NVIDIA's repository"},
 		{"node.devices", "a user whose name is more than a name", second(sample.RoCE, func(m *sample.Machine) { plainUser(m); m.VerbsMode = "crw-rw---- root rdma" },
@@ -229,6 +252,36 @@ func TestLeftToPeople(t *testing.T) {
 				t.Errorf("by hand is %+v, want why it is so: %s", p.Hand, tt.why)
 			}
 		})
+	}
+}
+
+// TestNCCLConf wants the file to hold what NCCL needs, line by line, each once, and
+// nothing that is said elsewhere.
+func TestNCCLConf(t *testing.T) {
+	c := ncclConf(second(sample.RoCE, func(m *sample.Machine) {
+		m.Export("/etc/nccl.conf", "NCCL_DEBUG=WARN", "NCCL_SOCKET_IFNAME=ens1f0np0")
+		m.Export("/root/.bashrc", "NCCL_IB_TC=106")
+	}, nil))
+	p := Make(c(), c(), check.All, of(c(), "nccl.env"))
+	if len(p.Hand) > 0 {
+		t.Errorf("by hand: %+v", p.Hand)
+	}
+	last := map[string]string{}
+	for _, s := range p.Steps {
+		for _, f := range s.Files {
+			if f.Path != "/etc/nccl.conf" || s.When != Login || s.Risk != "" {
+				t.Errorf("%s: %+v", s.Node, s)
+			}
+			last[s.Node] = *f.New
+		}
+	}
+	for node, want := range map[string]string{
+		"n1": "NCCL_SOCKET_IFNAME==eno1\nNCCL_IB_HCA==mlx5_0:1,mlx5_1:1\nNCCL_IB_TC=106\nNCCL_NET_GDR_LEVEL=PHB\n",
+		"n2": "NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=ens1f0np0\nNCCL_IB_HCA==mlx5_0:1,mlx5_1:1\nNCCL_NET_GDR_LEVEL=PHB\n",
+	} {
+		if last[node] != want {
+			t.Errorf("%s: %q, want %q", node, last[node], want)
+		}
 	}
 }
 
