@@ -7,6 +7,11 @@ func (l Lab) Inside(ctx context.Context, node, script string) (string, error) {
 	return l.inside(ctx, node, script, "")
 }
 
+// Feed runs a script in a machine as root, with something to read.
+func (l Lab) Feed(ctx context.Context, node, script, stdin string) (string, error) {
+	return l.inside(ctx, node, script, stdin)
+}
+
 // PowerCycle cuts a machine's power and gives it back, without the lab's lock, so that
 // two can be cut at once.
 func (l Lab) PowerCycle(ctx context.Context, node string) error {

@@ -15,13 +15,11 @@ import (
 )
 
 // persistent makes faults that are there again after a boot: a wrong MTU in the network
-// file, 64 KiB for logins and for a service.
+// file, and 64 KiB for logins.
 const persistent = `set -eu
 sed -i 's/^MTUBytes=.*/MTUBytes=1500/' /etc/systemd/network/20-rail0.network
 networkctl reload; sleep 1; ip link set rail0 mtu 1500
 sed -i 's/unlimited/64/' /etc/security/limits.d/rdma.conf
-printf '[Service]\nExecStart=/bin/sleep infinity\nLimitMEMLOCK=64K\n[Install]\nWantedBy=multi-user.target\n' > /etc/systemd/system/ray-head.service
-systemctl daemon-reload; systemctl enable -q --now ray-head
 pkill -u lab sshd || true`
 
 // victim is a machine that something is killed in, again and again.
@@ -176,59 +174,112 @@ func (v *victim) points() []string {
 			all = append(all, fmt.Sprintf("act %d line %d", i+1, k+1))
 		}
 	}
-	return append(all, "probed", "waiting", "confirmed", "kept", "tidied", "reverting", "restored", "undone 1", "reverted")
+	return append(all, "probed", "waiting", "confirmed", "kept", "tidied", "reverting", "restored", "undone 2", "undone 1", "reverted")
 }
 
 // lose kills something at a point of an apply and says in which state the machine ended.
+// Where weft or ssh is killed it is weft apply that begins; where the supervisor or the
+// machine is, the node's side of it is enough, and is quicker.
 func (v *victim) lose(point, kind string) string {
-	t := v.t
 	start := time.Now()
-	known := len(runs(t, v.l, v.node))
-	cmd := v.command("apply", "plan.json", "--yes", "--deadline", "10s")
-	seconds := 4
-	if kind == "power" || kind == "supervisor" {
-		seconds = 60
+	known := len(runs(v.t, v.l, v.node))
+	if kind == "weft" || kind == "ssh" {
+		v.loseWeft(known, point, kind)
+	} else {
+		v.loseNode(known, point, kind)
 	}
-	cmd.Env = append(os.Environ(), fmt.Sprintf("WEFT_TEST_PAUSE=%s %d", point, seconds))
+	return v.settled(point, kind, time.Since(start))
+}
+
+// isBack reports whether a point is one of the way back.
+func isBack(point string) bool {
+	return strings.HasPrefix(point, "rever") || point == "restored" || strings.HasPrefix(point, "undone")
+}
+
+// loseNode begins a run on the machine itself and kills its supervisor, or its power.
+func (v *victim) loseNode(known int, point, kind string) {
+	t := v.t
+	deadline := 60
+	if isBack(point) {
+		deadline = 2
+	}
+	var p struct{ Steps []json.RawMessage }
+	b, err := os.ReadFile(filepath.Join(v.dir, "plan.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err == nil {
+		b, err = json.Marshal(map[string]any{"id": time.Now().UTC().Format("20060102-150405"), "who": "test", "steps": p.Steps,
+			"probes": []any{map[string]string{"kind": "route"}}, "deadline": deadline, "pause_at": point, "pause_seconds": 120})
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	const begin = `cat >/run/q; w=$(ls -t /var/lib/weft/bin/weft-* | head -n 1); setsid sh -c "$w node begin </run/q" >/run/begin 2>&1 &`
+	if _, err := v.l.Feed(t.Context(), v.node, begin, string(b)); err != nil {
+		t.Error(err)
+		return
+	}
+	if point == "confirmed" || point == "kept" || point == "tidied" {
+		v.until(known, "waiting", `grep -q waiting $r/state`)
+		inside(t, v.l, v.node, `w=$(ls -t /var/lib/weft/bin/weft-* | head -n 1); setsid $w node confirm $(ls /var/lib/weft/runs | tail -n 1) >/dev/null 2>&1 &`)
+	}
+	if !v.until(known, point, `[ -e $r/paused ]`) {
+		t.Errorf("%s was not met: %s", point, inside(t, v.l, v.node, "cat /run/begin"))
+		return
+	}
+	if kind == "power" {
+		v.power()
+	} else {
+		inside(t, v.l, v.node, "systemctl kill -s KILL 'weft-run-*'")
+	}
+	v.over(known, point, kind)
+}
+
+// over waits until a run is over. A machine that lost its power before anything was
+// changed has a run that was never begun.
+func (v *victim) over(known int, point, kind string) {
+	v.t.Helper()
+	if !v.until(known, "the end", `grep -qE '"(kept|reverted)"' $r/state || { grep -q '"new"' $r/state && [ `+kind+` = power ]; }`) {
+		v.t.Errorf("%s killed at %s: not over: %s", kind, point, inside(v.t, v.l, v.node, "tail -n 5 /var/lib/weft/runs/*/log /var/lib/weft/runs/*/state | tail -n 20"))
+	}
+}
+
+// loseWeft has weft apply begin, and kills it or its connection.
+func (v *victim) loseWeft(known int, point, kind string) {
+	t := v.t
+	cmd := v.command("apply", "plan.json", "--yes", "--deadline", "10s")
+	cmd.Env = append(os.Environ(), "WEFT_TEST_PAUSE="+point+" 4")
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Error(err)
-		return "?"
+		return
 	}
 	ended := make(chan struct{})
 	go func() { cmd.Wait(); close(ended) }()
-	back := strings.HasPrefix(point, "rever") || point == "restored" || strings.HasPrefix(point, "undone")
-	if back { // weft is lost first, and then something on the way back
+	if isBack(point) { // weft is lost first, and then something on the way back
 		v.until(known, "waiting", `grep -q waiting $r/state`)
 		cmd.Process.Kill()
 	}
 	if !v.until(known, point, `[ -e $r/paused ]`) {
 		cmd.Process.Kill()
 		t.Errorf("%s was not met: %s", point, &said)
-		return "not met"
+		return
 	}
-	switch kind {
-	case "weft":
+	if kind == "weft" {
 		cmd.Process.Kill()
-	case "ssh":
+	} else {
 		inside(t, v.l, v.node, "pkill -KILL -u lab sshd || true")
-	case "supervisor":
-		inside(t, v.l, v.node, "systemctl kill -s KILL 'weft-run-*'")
-	case "power":
-		v.power()
-		cmd.Process.Kill()
 	}
-	if !v.until(known, "the end", `grep -qE '"(kept|reverted)"' $r/state || { grep -q '"new"' $r/state && [ `+kind+` = power ]; }`) {
-		t.Errorf("%s killed at %s: not over: %s", kind, point, inside(t, v.l, v.node, "tail -n 5 /var/lib/weft/runs/*/log /var/lib/weft/runs/*/state | tail -n 20"))
-	}
+	v.over(known, point, kind)
 	select {
 	case <-ended:
 	case <-time.After(2 * time.Minute):
 		t.Errorf("%s killed at %s: weft does not end: %s", kind, point, &said)
 		cmd.Process.Kill()
 	}
-	return v.settled(point, kind, time.Since(start))
 }
 
 // settled says whether the machine is in its old or its new state, and brings the old
