@@ -20,7 +20,8 @@ const persistent = `set -eu
 sed -i 's/^MTUBytes=.*/MTUBytes=1500/' /etc/systemd/network/20-rail0.network
 networkctl reload; sleep 1; ip link set rail0 mtu 1500
 sed -i 's/unlimited/64/' /etc/security/limits.d/rdma.conf
-pkill -u lab sshd || true`
+pkill -u lab sshd || true
+sync`
 
 // victim is a machine that something is killed in, again and again.
 type victim struct {
@@ -107,6 +108,9 @@ func newVictim(t *testing.T, l lab.Lab, node string) *victim {
 	v.old[1] = v.snap()
 	v.old[0] = v.old[1]
 	v.must("plan", "-o", "plan.json")
+	if len(v.points()) < 20 {
+		t.Fatalf("only %d points: %v", len(v.points()), v.points())
+	}
 	v.must("apply", "plan.json", "--yes")
 	v.new[0] = v.snap()
 	v.power()
