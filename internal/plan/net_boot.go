@@ -292,7 +292,7 @@ func (d *draft) keyfile(n *fact.Node, dev *fact.Netdev, want edit.Netdev) (b boo
 	b.do = []string{sh("nmcli connection load %s", file), sh("nmcli -w 20 connection up uuid %s", id), nmSettled(name)}
 	b.undo = []string{"nmcli connection reload", nmSettled(name)}
 	if dev.Profile != "" {
-		b.undo = []string{"nmcli connection reload", sh("nmcli -w 20 connection up uuid %s || true", dev.Profile), nmSettled(name)}
+		b.undo = []string{"nmcli connection reload", sh("nmcli -w 20 connection up uuid %s 2>/dev/null || true", dev.Profile), nmSettled(name)}
 	}
 	return b, err
 }
