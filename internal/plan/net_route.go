@@ -146,8 +146,8 @@ func byPort(n *fact.Node, p *fact.Port, dev string) bool {
 	return dev != "" && (dev == p.Netdev || here != nil && here.Master == dev || slices.ContainsFunc(p.GIDs, func(g fact.GID) bool { return g.Netdev == dev }))
 }
 
-// lead adds routes by a netdev to peers of one node. It is a step of all peers that the
-// netdev faces, so that one for another node may come to it.
+// lead adds routes by a netdev to addresses of a peer: that to the subnet where it is
+// missing, else one to the address alone, which comes before what leads elsewhere.
 func (d *draft) lead(n, node *fact.Node, netdev string, peers []fact.Peer) error {
 	dev := node.Netdev(netdev)
 	if dev == nil {
@@ -161,10 +161,6 @@ func (d *draft) lead(n, node *fact.Node, netdev string, peers []fact.Peer) error
 		to, _ := netip.ParseAddr(pe.Addr)
 		at := slices.IndexFunc(dev.Prefixes(), func(p netip.Prefix) bool { return p.Addr().Is4() && p.Contains(to) })
 		main := lookup(routes, to)
-		var host *fact.Route
-		if main != nil && prefix(main.Dst).Bits() < 0 && main.Dst != "default" || main != nil && prefix(main.Dst).Bits() == 32 {
-			host = main
-		}
 		switch {
 		case at < 0:
 			return byHand("%s has no address in the subnet of %s", netdev, pe.Addr)
@@ -172,8 +168,8 @@ func (d *draft) lead(n, node *fact.Node, netdev string, peers []fact.Peer) error
 			return byHand("two nodes have %s: see roce.subnets", pe.Addr)
 		case main != nil && main.Dev == netdev:
 			return byHand("the main table leads to %s by %s: a rule sends it elsewhere (ip rule)", pe.Addr, netdev)
-		case host != nil:
-			return byHand("somebody routes %s by %s: take that route away where it comes from", pe.Addr, host.Dev)
+		case main != nil && main.Dst == pe.Addr+"/32":
+			return byHand("somebody routes %s by %s: take that route away where it comes from", pe.Addr, main.Dev)
 		}
 		mine := dev.Prefixes()[at]
 		s := Step{What: "route/" + pe.Addr, From: peerRoute(pe.RouteDev, pe.RouteSrc), To: peerRoute(netdev, mine.Addr().String()), Shows: sh("ip route get %s | head -n 1", pe.Addr)}

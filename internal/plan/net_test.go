@@ -69,11 +69,39 @@ func unwished(c *check.Case) {
 	}
 }
 
+// forSeveral lets a file configure the netdev that is not for it alone.
+func forSeveral(file string) func(c *check.Case) {
+	return func(c *check.Case) {
+		n := c.Nodes[1]
+		delete(n.Settings.Files, n.Netdev("ens1f0np0").Config)
+		n.Netdev("ens1f0np0").Config = file
+		if strings.HasPrefix(file, "/etc/") {
+			n.Settings.Files[file] = "[Match]\nName=ens*\n"
+		}
+	}
+}
+
+// madeUp is a connection that NetworkManager made of what it found.
+func madeUp(c *check.Case) {
+	n := c.Nodes[1]
+	delete(n.Settings.Files, n.Netdev("ens1f0np0").Config)
+	n.Netdev("ens1f0np0").Config = ""
+}
+
+// rendered lets netplan write for NetworkManager.
+func rendered(c *check.Case) {
+	c.Nodes[1].Settings.Files["/etc/netplan/01-all.yaml"] = "network:\n  version: 2\n  renderer: NetworkManager\n"
+}
+
 var netTries = []try{
 	{"roce.mtu", "netplan", broken(managed(sample.Netplan), mtu1500, nil)},
 	{"roce.mtu", "networkd", broken(managed(sample.Networkd), mtu1500, nil)},
 	{"roce.mtu", "NetworkManager", broken(managed(sample.NetworkManager), mtu1500, nil)},
 	{"roce.mtu", "nobody", broken(managed(sample.Nobody), mtu1500, nil)},
+	{"roce.mtu", "networkd, a file for several", broken(managed(sample.Networkd), mtu1500, forSeveral("/etc/systemd/network/30-all.network"))},
+	{"roce.mtu", "networkd, a file of the vendor", broken(managed(sample.Networkd), mtu1500, forSeveral("/usr/lib/systemd/network/05-all.network"))},
+	{"roce.mtu", "NetworkManager made a connection up", broken(managed(sample.NetworkManager), mtu1500, madeUp)},
+	{"roce.mtu", "netplan for NetworkManager", broken(managed(sample.Netplan), mtu1500, rendered)},
 	{"roce.mtu", "the file is right", broken(managed(sample.Networkd), nil, func(c *check.Case) { Set(c.Nodes[0], "net/ens1f0np0/mtu", "1500") })},
 	{"roce.mtu", "full packets, another wish", broken(roce2, func(c *sample.Cluster) { c.Machines[0].Netdev("ens1f0np0").MTU = 4200 }, nil)},
 	{"roce.gid", "netplan", broken(managed(sample.Netplan), noAddr, nil)},
