@@ -50,6 +50,7 @@ func (d *draft) keep(n *fact.Node, dev *fact.Netdev, want edit.Netdev, s Step) e
 		s.Do = once(b.do, s.Do, remake(after, dev.Name))
 		s.Undo = once(b.undo, s.Undo, remake(before, dev.Name))
 		s.Risk = worse(s.Risk, b.risk)
+		s.Seconds = 120 // a manager on a busy machine answers late
 	}
 	d.add(n, s)
 	return nil
