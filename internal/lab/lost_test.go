@@ -34,7 +34,7 @@ type victim struct {
 }
 
 // kinds are what is killed.
-var kinds = []string{"weft", "ssh", "supervisor", "power"}
+var kinds = []string{"power", "supervisor", "ssh", "weft"}
 
 // TestRealLost kills weft, the ssh connection, the supervisor and the machine at every
 // point of an apply, and of the way back, and wants the old state or the new one.
@@ -59,8 +59,8 @@ func TestRealLost(t *testing.T) {
 	if os.Getenv("WEFT_LAB_TEST") != "full" {
 		order = []string{"staged", "waiting"}
 	}
-	for _, p := range order {
-		for _, k := range kinds {
+	for _, k := range kinds {
+		for _, p := range order {
 			work <- [2]string{p, k}
 		}
 	}
