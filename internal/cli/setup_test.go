@@ -55,7 +55,7 @@ func TestSetupPageIsTrue(t *testing.T) {
 			t.Errorf("--%s is not in the table of flags", flag)
 		}
 	}
-	for _, m := range regexp.MustCompile("\\]\\(([a-z.-]+)\\)").FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`\]\(([a-z.-]+)\)`).FindAllStringSubmatch(page, -1) {
 		if _, err := os.Stat("../../docs/" + m[1]); err != nil {
 			t.Errorf("a link leads nowhere: %v", err)
 		}

@@ -96,8 +96,8 @@ func (m *machine) tree(parts ...string) string {
 	return b.String()
 }
 
-// killed is what a test's Point panics with.
-var killed = errors.New("killed")
+// errKilled is what a test's Point panics with.
+var errKilled = errors.New("killed")
 
 // supervise runs the supervisor up to a point, or to its end.
 func (m *machine) supervise(id, dieAt string, seen map[string]bool) (died bool) {
@@ -107,7 +107,7 @@ func (m *machine) supervise(id, dieAt string, seen map[string]bool) (died bool) 
 			seen[name] = true
 		}
 		if name == dieAt {
-			panic(killed)
+			panic(errKilled)
 		}
 		if name == "waiting" {
 			r, err := m.Load(id)
@@ -118,7 +118,7 @@ func (m *machine) supervise(id, dieAt string, seen map[string]bool) (died bool) 
 	defer func() {
 		m.Point = nil
 		if v := recover(); v != nil {
-			if v != killed {
+			if v != errKilled {
 				panic(v)
 			}
 			died = true
@@ -225,7 +225,7 @@ func TestEveryPoint(t *testing.T) {
 				m.supervise("1", "probed", nil)
 				m.Point = func(name string) {
 					if name == p {
-						panic(killed)
+						panic(errKilled)
 					}
 				}
 				func() {

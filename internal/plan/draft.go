@@ -78,15 +78,6 @@ func (d *draft) write(n *fact.Node, file, text string) (File, error) {
 	return f, nil
 }
 
-// remove is the change that takes a file away.
-func (d *draft) remove(n *fact.Node, file string) (File, error) {
-	old, there, err := d.read(n, file)
-	if err == nil && !there {
-		err = fmt.Errorf("%s: not there", file)
-	}
-	return File{Path: file, Old: &old}, err
-}
-
 // link is a symbolic link that must not be there yet.
 func link(file, target string) File { return File{Path: file, New: &target, Link: true} }
 

@@ -28,11 +28,6 @@ func firstPort(do func(p *fact.Port)) func(n *fact.Node) {
 	return func(n *fact.Node) { do(n.Ports[0]) }
 }
 
-// both does two things to a node.
-func both(a, b func(n *fact.Node)) func(n *fact.Node) {
-	return func(n *fact.Node) { a(n); b(n) }
-}
-
 // noSystemdHere is a host with another init.
 func noSystemdHere(n *fact.Node) { n.Settings.ServicesRead = false }
 

@@ -19,8 +19,9 @@ var odd = []string{
 // own: extract a word, then specifiers, then variables.
 func unquote(t *testing.T, word string) string {
 	t.Helper()
-	in, ok := strings.CutPrefix(word, `"`)
-	if in, ok = strings.CutSuffix(in, `"`); !ok {
+	in, opens := strings.CutPrefix(word, `"`)
+	in, closes := strings.CutSuffix(in, `"`)
+	if !opens || !closes {
 		t.Fatalf("%s: not in quotes", word)
 	}
 	var b strings.Builder
