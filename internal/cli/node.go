@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -157,8 +156,7 @@ func pauseAt(j *journal.Journal, id string) {
 		return
 	}
 	j.Point = func(name string) {
-		if strings.EqualFold(name, r.PauseAt) {
-			r.Paused()
+		if name == r.PauseAt && r.Pause() {
 			time.Sleep(time.Duration(r.PauseSeconds) * time.Second)
 		}
 	}

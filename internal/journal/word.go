@@ -44,5 +44,6 @@ func (j *Journal) All() ([]Past, error) {
 	return all, err
 }
 
-// Paused notes that a test's supervisor stands at its point.
-func (r *Run) Paused() { r.mark("paused", r.PauseAt) }
+// Pause notes that a test's supervisor stands at its point. It stands there once: the
+// next one, after it was killed, goes on.
+func (r *Run) Pause() (first bool) { return !r.marked("paused") && r.mark("paused", r.PauseAt) == nil }
