@@ -103,6 +103,12 @@ func (j *Journal) record(ctx context.Context, r *Run) error {
 			}
 		}
 	}
+	return j.seal(ctx, r)
+}
+
+// seal notes every value and which probes work, and puts a run on disk: all of it, and
+// the state last.
+func (j *Journal) seal(ctx context.Context, r *Run) error {
 	r.Values = map[string]string{}
 	for _, a := range r.Acts {
 		if a.Shows != "" {
@@ -118,11 +124,6 @@ func (j *Journal) record(ctx context.Context, r *Run) error {
 			r.Worked = append(r.Worked, p)
 		}
 	}
-	return j.seal(r)
-}
-
-// seal puts a run on disk: all of it, and the state last.
-func (j *Journal) seal(r *Run) error {
 	b, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return err

@@ -127,22 +127,7 @@ func (j *Journal) reverse(ctx context.Context, r, old *Run) error {
 		r.Changes = append(r.Changes, c)
 	}
 	r.Acts = append(r.Acts, kept)
-	r.Values = map[string]string{}
-	for _, a := range r.Acts {
-		if a.Shows != "" {
-			out, err := run(ctx, a.Shows, time.Minute)
-			if err != nil {
-				return &Refused{What: fmt.Sprintf("%s: its value cannot be seen: %s: %v", a.What, a.Shows, err)}
-			}
-			r.Values[a.Shows] = out
-		}
-	}
-	for _, p := range r.Probes {
-		if p.try(ctx) == nil {
-			r.Worked = append(r.Worked, p)
-		}
-	}
-	return j.seal(r)
+	return j.seal(ctx, r)
 }
 
 // turn is the change that takes a change of another run back; nil when it is back
