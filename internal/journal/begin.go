@@ -69,12 +69,18 @@ func (j *Journal) free() error {
 	}
 	for _, id := range ids {
 		r, err := j.Load(id)
-		if err != nil {
-			continue // never begun: it has no run.json
+		if errors.Is(err, os.ErrNotExist) {
+			continue // never begun
 		}
-		s, err := r.State()
+		var s State
+		if err == nil {
+			s, err = r.State()
+		}
 		switch {
-		case err != nil || s.Over() && s.State != Stuck:
+		case errors.Is(err, os.ErrNotExist): // never begun
+		case err != nil:
+			return &Refused{What: fmt.Sprintf("whether a run is open here cannot be told: %v", err), Next: "ls -l " + j.runs() + "/" + id}
+		case s.Over() && s.State != Stuck:
 		case s.State == New && time.Since(s.At) > newFor:
 		case s.State == Stuck:
 			return &Refused{What: fmt.Sprintf("run %s could not be put back: %s", id, strings.Join(s.Left, "; ")), Next: "weft undo " + id}

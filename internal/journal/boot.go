@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"slices"
 	"time"
@@ -22,12 +23,18 @@ func (j *Journal) Boot(late bool) error {
 	restored, open := false, false
 	for _, id := range slices.Backward(ids) {
 		r, err := j.Load(id)
-		if err != nil {
+		var s State
+		if err == nil {
+			s, err = r.State()
+		}
+		if errors.Is(err, os.ErrNotExist) {
 			continue // never begun
 		}
-		s, err := r.State()
 		switch {
-		case err != nil || s.State == New || s.Over() && s.State != Stuck:
+		case err != nil:
+			errs, open = append(errs, err), true
+			continue
+		case s.State == New || s.Over() && s.State != Stuck:
 			r.unstage("") // the power may have gone just before that
 		case s.State == Waiting && r.marked("confirm"):
 			errs = append(errs, j.keepAll(r))

@@ -34,6 +34,8 @@ func (j *Journal) tell(ctx context.Context, id, word, why string) (State, error)
 	if err := r.mark(word, why); err != nil {
 		return s, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.longest()) // both ways, at every limit
+	defer cancel()
 	for ctx.Err() == nil {
 		if s, err = r.State(); err != nil || s.Over() && s.State != Stuck {
 			return s, err
@@ -89,14 +91,11 @@ func (j *Journal) end(id, why string) error {
 	switch {
 	case err != nil:
 		return err
-	case s.Over() && s.State != Stuck:
-		j.tidy(r)
-		return nil
 	case s.State == New:
 		j.tidy(r)
 		return r.set(State{State: Reverted, Why: "it was never begun"})
-	case s.State == Waiting && r.marked("confirm"):
-		return j.keepAll(r)
+	case s.State == Stuck: // somebody asks for one more try
+		return j.revert(r, why, len(r.Acts))
 	}
-	return j.revert(r, why, s.Act)
+	return j.lost(r, s, why)
 }

@@ -160,7 +160,7 @@ func (j *Journal) Start(r *Run) error {
 func (r *Run) longest() time.Duration {
 	seconds := r.Deadline + 60
 	for _, a := range r.Acts {
-		seconds += a.Seconds * len(a.Do)
+		seconds += a.Seconds * (len(a.Do) + len(a.Undo))
 	}
 	return time.Duration(seconds)*time.Second + settle*time.Duration(len(r.Worked))
 }

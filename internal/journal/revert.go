@@ -190,12 +190,11 @@ func (r *Run) begunValues(begun int) map[string]string {
 // unlike waits until lines show the values they should, and says which do not.
 func (r *Run) unlike(ctx context.Context, values map[string]string) (left []string) {
 	end := time.Now().Add(settle)
-	for _, a := range r.Acts {
+	for i, a := range r.Acts {
 		want, ok := values[a.Shows]
-		if !ok {
+		if !ok || slices.ContainsFunc(r.Acts[:i], func(b Act) bool { return b.Shows == a.Shows }) {
 			continue
 		}
-		delete(values, a.Shows)
 		for {
 			is, err := run(ctx, a.Shows, time.Minute)
 			if err == nil && is == want {

@@ -25,16 +25,11 @@ func (j *Journal) Supervise(ctx context.Context, id string) error {
 		return err
 	}
 	s, err := r.State()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case s.Over():
-		j.tidy(r) // killed just before that
-		return nil
-	case s.State == Waiting && r.marked("confirm"):
-		return j.keepAll(r)
-	case s.State != New:
-		return j.revert(r, cmp.Or(s.Why, "the supervisor was killed"), s.Act)
+	}
+	if s.State != New {
+		return j.lost(r, s, cmp.Or(s.Why, "the supervisor was killed"))
 	}
 	done, err := j.make(ctx, r)
 	if err == nil {
@@ -44,6 +39,21 @@ func (j *Journal) Supervise(ctx context.Context, id string) error {
 		return j.revert(r, err.Error(), done)
 	}
 	return j.keepAll(r)
+}
+
+// lost brings a run to its end whose supervisor is no more. What could not be put back
+// keeps its unit at boot, which tries again.
+func (j *Journal) lost(r *Run, s State, why string) error {
+	switch {
+	case s.State == Stuck:
+		return nil
+	case s.Over():
+		j.tidy(r) // killed just before that
+		return nil
+	case s.State == Waiting && r.marked("confirm"):
+		return j.keepAll(r)
+	}
+	return j.revert(r, why, s.Act)
 }
 
 // make makes all changes and returns how many acts it began.
@@ -154,11 +164,11 @@ func (j *Journal) stageAll(r *Run) error {
 
 // wait waits for the confirmation. Deadline 0 is: the one who runs this sees it.
 func (j *Journal) wait(ctx context.Context, r *Run, acts int) error {
-	if r.Deadline <= 0 {
-		return nil
-	}
 	if err := r.set(State{State: Waiting, Act: acts, Left: r.unlike(ctx, r.Expect)}); err != nil {
 		return err
+	}
+	if r.Deadline <= 0 {
+		return nil
 	}
 	r.logf("waiting %d s for a confirmation", r.Deadline)
 	j.point("waiting")
