@@ -49,19 +49,16 @@ Exit codes: 0 all nodes are changed, 4 some are not, 1 changed but not as forese
 		Example: "  weft plan && weft apply\n  weft apply --yes --accept-risk=link\n  weft apply lab-plan.json --deadline 3m",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.from != "" {
-				return fail("weft apply", "a plan is applied to nodes, not to %s", a.from)
-			}
-			if deadline < 10*time.Second || deadline > time.Hour {
-				return fail("weft apply --deadline 2m", "--deadline %v: want 10s to 1h", deadline)
+			if err := a.changes("apply", deadline); err != nil {
+				return err
 			}
 			p, l, err := a.planToApply(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			if len(p.Steps) == 0 {
-				fmt.Fprintln(a.err, "weft: nothing to change")
-				return nil
+			if len(p.Steps) == 0 { // what is left by hand, or could not be read, is said
+				a.code = exitOfPlan(p)
+				return a.writePlan(l, report.PlanReport{Plan: p, Short: true, Next: "weft check"}, false)
 			}
 			if err := risksAccepted(p, accept); err != nil {
 				return err
@@ -76,6 +73,17 @@ Exit codes: 0 all nodes are changed, 4 some are not, 1 changed but not as forese
 	cmd.Flags().StringSliceVar(&accept, "accept-risk", nil, "risks to take: link, ssh, boot")
 	cmd.Flags().DurationVar(&deadline, "deadline", 90*time.Second, "how long a node waits for the confirmation before it reverts")
 	return cmd
+}
+
+// changes refuses flags that make no sense for a command that changes nodes.
+func (a *app) changes(command string, deadline time.Duration) error {
+	if a.from != "" {
+		return fail("weft "+command, "it changes nodes, not %s", a.from)
+	}
+	if deadline < 10*time.Second || deadline > time.Hour {
+		return fail("weft "+command+" --deadline 2m", "--deadline %v: want 10s to 1h", deadline)
+	}
+	return nil
 }
 
 // planToApply is the plan that is asked for and a look at the nodes as they are now. A
@@ -178,21 +186,21 @@ func (a *app) sure(p plan.Plan, yes bool) error {
 			return err
 		}
 	}
-	return a.askYes(yes, fmt.Sprintf("Make these %d changes?", len(p.Steps)))
+	return a.askYes("apply", yes, fmt.Sprintf("Make these %d changes?", len(p.Steps)))
 }
 
 // askYes wants the word yes from the person.
-func (a *app) askYes(yes bool, question string) error {
+func (a *app) askYes(command string, yes bool, question string) error {
 	if yes {
 		return nil
 	}
 	if f, ok := a.in.(*os.File); !ok || !term.Is(f) {
-		return fail("weft apply --yes", "nobody is there to say yes")
+		return fail("weft "+command+" --yes", "nobody is there to say yes")
 	}
 	fmt.Fprintf(a.err, "%s Type yes: ", question)
 	line, err := bufio.NewReader(a.in).ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != "yes" {
-		return fail("", "nothing was changed")
+		return fail("weft "+command, "nothing was changed, because the answer was not yes")
 	}
 	return nil
 }
@@ -204,10 +212,7 @@ func (a *app) applyPlan(ctx context.Context, p plan.Plan, l *look, deadline time
 		return fail("weft status", "%v", err)
 	}
 	defer lock.Close()
-	c, err := a.crew(ctx, l)
-	if err != nil {
-		return err
-	}
+	c := a.crew(l)
 	defer c.close()
 	f := foreseen(l, p)
 	var orders []apply.Order

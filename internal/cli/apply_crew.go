@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"weft/internal/apply"
 	"weft/internal/check"
 	"weft/internal/collect"
-	"weft/internal/dump"
 	"weft/internal/exec"
 	"weft/internal/fact"
 	"weft/internal/format"
@@ -33,13 +33,13 @@ type crew struct {
 	look    *look
 }
 
-func (a *app) crew(_ context.Context, l *look) (*crew, error) {
+func (a *app) crew(l *look) *crew {
 	n := &apply.Nodes{
 		Run:    exec.New(exec.Options{Config: a.sshConfig}),
 		Fresh:  func() *exec.Runner { return exec.New(exec.Options{Config: a.sshConfig, Fresh: true}) },
 		Binary: apply.Self,
 	}
-	return &crew{n, a, targets(l), l}, nil
+	return &crew{n, a, targets(l), l}
 }
 
 // close ends shared connections: limits hold from the login on.
@@ -131,7 +131,6 @@ func (c *crew) again(ctx context.Context, fresh *exec.Runner, node string) (*fac
 type foresight struct {
 	mu    sync.Mutex
 	kase  *check.Case
-	plan  plan.Plan
 	cause map[string]bool         // checks that a step is to make pass
 	want  map[judged]check.Status // what is foreseen
 	was   map[judged]check.Status // what was found before
@@ -145,8 +144,8 @@ type judged struct {
 // foreseen makes the facts of a look what a plan will make of them now; what holds from
 // the next boot on does not hold yet.
 func foreseen(l *look, p plan.Plan) *foresight {
-	f := &foresight{kase: fresh(l.dump, l), plan: p, cause: map[string]bool{}}
-	f.was = statuses(fresh(l.dump, l))
+	f := &foresight{kase: fresh(l), cause: map[string]bool{}}
+	f.was = statuses(fresh(l))
 	for _, s := range p.Steps {
 		if s.When != plan.Boot {
 			plan.SetIn(&f.kase.Cluster, s.Node, s.What, s.To) // a fact that cannot be foreseen is seen afterwards
@@ -160,8 +159,8 @@ func foreseen(l *look, p plan.Plan) *foresight {
 }
 
 // fresh is a case of a look's facts that nobody else has.
-func fresh(d *dump.Dump, l *look) *check.Case {
-	return &check.Case{Cluster: format.Facts(d), Want: l.kase.Want}
+func fresh(l *look) *check.Case {
+	return &check.Case{Cluster: format.Facts(l.dump), Want: l.kase.Want}
 }
 
 func statuses(c *check.Case) map[judged]check.Status {
@@ -223,17 +222,10 @@ func (f *foresight) worse(c *check.Case, node string) (worse []string) {
 		broke := g.Status == check.Fail && want != check.Fail && f.was[at] != check.Fail && g.Check != "node.clock"
 		short := f.cause[g.Check] && (g.Status > check.Skip) && want <= check.Skip && f.was[at] > check.Skip
 		if broke || short {
-			worse = append(worse, fmt.Sprintf("%s of %s is %s: %s", g.Check, g.Subject, g.Status, firstOf(g.Got, g.Why)))
+			worse = append(worse, fmt.Sprintf("%s of %s is %s: %s", g.Check, g.Subject, g.Status, cmp.Or(g.Got, g.Why)))
 		}
 	}
 	return worse
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // probes is what must still work on a node afterwards. A ping to or from an address that

@@ -40,6 +40,9 @@ no network. An undo is a run like any other: a node that it cuts off comes back.
 			if len(args) > 0 {
 				run = args[0]
 			}
+			if err := a.changes("undo", deadline); err != nil {
+				return err
+			}
 			if local {
 				return a.undoLocal(cmd.Context(), run)
 			}
@@ -147,16 +150,13 @@ func (a *app) undoRun(ctx context.Context, id string, yes bool, deadline time.Du
 		return fail("weft status", "%v", err)
 	}
 	defer lock.Close()
-	c, err := a.crew(ctx, l)
-	if err != nil {
-		return err
-	}
+	c := a.crew(l)
 	defer c.close()
 	r, orders, err := c.undoes(ctx, id, deadline)
 	if err != nil {
 		return err
 	}
-	if err := a.askYes(yes, fmt.Sprintf("Undo run %s on %d nodes?", r.Undoes, len(orders))); err != nil {
+	if err := a.askYes("undo", yes, fmt.Sprintf("Undo run %s on %d nodes?", r.Undoes, len(orders))); err != nil {
 		return err
 	}
 	r.Nodes = append(r.Nodes, c.widen(ctx, orders)...)

@@ -17,7 +17,7 @@ func word(s string) *string { return &s }
 func odd() Plan {
 	facts := map[string]string{"net/rail0/mtu": "1500", "a.b[0]": "<&>\u2028\u0000"}
 	return Plan{
-		ID: "20261115-093412", Source: "weft.yaml", Given: map[string]string{"subnet": "10.20.0.0/24"},
+		ID: "20261115-093412", Source: "weft.yaml",
 		Nodes: []Node{{Name: "n1", Facts: facts, Hash: hash(facts)}, {Name: "n2", Facts: facts, Hash: hash(facts)}},
 		Steps: []Step{
 			{Node: "n1", What: "net/rail0/mtu", From: "1500", To: "9000", Do: []string{"ip link set dev rail0 mtu 9000 >/dev/null && true"}, Undo: []string{"ip link set dev rail0 mtu 1500"},

@@ -14,14 +14,13 @@ import (
 
 // Plan is what would make a cluster right.
 type Plan struct {
-	ID     string            `json:"id"`               // when it was made: "20261115-093412"
-	Source string            `json:"source"`           // what was looked at: "weft.yaml", "this machine"
-	Nodes  []Node            `json:"nodes"`            // what the plan was made from, a node each
-	Steps  []Step            `json:"steps"`            // in the order in which a node takes them
-	Hand   []Hand            `json:"hand"`             // what only a person can do
-	After  map[string]int    `json:"after"`            // how many findings of each status should be left
-	Unseen int               `json:"unseen,omitempty"` // how many more can be judged only when the steps are done
-	Given  map[string]string `json:"given,omitempty"`
+	ID     string         `json:"id"`               // when it was made: "20261115-093412"
+	Source string         `json:"source"`           // what was looked at: "weft.yaml", "this machine"
+	Nodes  []Node         `json:"nodes"`            // what the plan was made from, a node each
+	Steps  []Step         `json:"steps"`            // in the order in which a node takes them
+	Hand   []Hand         `json:"hand"`             // what only a person can do
+	After  map[string]int `json:"after"`            // how many findings of each status should be left
+	Unseen int            `json:"unseen,omitempty"` // how many more can be judged only when the steps are done
 }
 
 // Node is a node of a plan and the facts that the plan rests on.
