@@ -161,3 +161,19 @@ func Align(there, want []netip.Prefix, may func(i int) bool) (becomes, add []net
 	}
 	return becomes, add
 }
+
+// Hold changes a text by set, and wants a second set to find nothing to change: what was
+// written is then what is read.
+func Hold(text string, want Netdev, set func(text string, want Netdev) (string, error)) (string, error) {
+	if err := want.Check(); err != nil {
+		return "", err
+	}
+	out, err := set(text, want)
+	if err != nil {
+		return "", err
+	}
+	if again, err := set(out, want); err != nil || again != out {
+		return "", fmt.Errorf("%s: the file does not hold what was written to it; change it by hand", want.Name)
+	}
+	return out, nil
+}

@@ -53,6 +53,18 @@ func (d *draft) agentOff(n *fact.Node, p *fact.Port) (lines []string, err error)
 	return []string{set("off")}, nil
 }
 
+// queues is what every step about a port's queues begins with: the port, the tool, and
+// the lines that come first.
+func (d *draft) queues(n *fact.Node, f check.Finding) (p *fact.Port, with string, first []string, err error) {
+	if p, err = d.data(n, f); err == nil {
+		with, err = qosTool(n, p)
+	}
+	if err == nil {
+		first, err = d.agentOff(n, p)
+	}
+	return p, with, first, err
+}
+
 // bits writes which priorities have something: "0,0,0,1,0,0,0,0".
 func bits(on []bool) string {
 	words := make([]string, len(on))
@@ -63,15 +75,7 @@ func bits(on []bool) string {
 }
 
 func mendPFC(d *draft, n *fact.Node, f check.Finding) error {
-	p, err := d.data(n, f)
-	if err != nil {
-		return err
-	}
-	with, err := qosTool(n, p)
-	if err != nil {
-		return err
-	}
-	first, err := d.agentOff(n, p)
+	p, with, first, err := d.queues(n, f)
 	if err != nil {
 		return err
 	}
@@ -154,15 +158,7 @@ func mendECN(d *draft, n *fact.Node, f check.Finding) error {
 func ecnWords(np, rp []bool) string { return "np " + bits(np) + " rp " + bits(rp) }
 
 func mendETS(d *draft, n *fact.Node, f check.Finding) error {
-	p, err := d.data(n, f)
-	if err != nil {
-		return err
-	}
-	with, err := qosTool(n, p)
-	if err != nil {
-		return err
-	}
-	first, err := d.agentOff(n, p)
+	p, with, first, err := d.queues(n, f)
 	if err != nil {
 		return err
 	}

@@ -12,15 +12,7 @@ import (
 )
 
 func mendTrust(d *draft, n *fact.Node, f check.Finding) error {
-	p, err := d.data(n, f)
-	if err != nil {
-		return err
-	}
-	with, err := qosTool(n, p)
-	if err != nil {
-		return err
-	}
-	first, err := d.agentOff(n, p)
+	p, with, first, err := d.queues(n, f)
 	if err != nil {
 		return err
 	}

@@ -51,17 +51,7 @@ method=link-local
 // Set changes a connection: what is not asked for stays byte for byte. What it does not
 // understand, it leaves to a person, by an error with the line.
 func Set(text string, want edit.Netdev) (string, error) {
-	if err := want.Check(); err != nil {
-		return "", err
-	}
-	out, err := set(text, want)
-	if err != nil {
-		return "", err
-	}
-	if again, err := set(out, want); err != nil || again != out {
-		return "", fmt.Errorf("%s: the connection does not hold what was written to it; change it by hand", want.Name)
-	}
-	return out, nil
+	return edit.Hold(text, want, set)
 }
 
 func set(text string, want edit.Netdev) (string, error) {
