@@ -34,6 +34,7 @@ var layers = []layer{
 	{"internal/topo", true, []string{"fact", "unit"}},
 	{"internal/platform", true, []string{"fact", "unit"}},
 	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit"}},
+	{"internal/trial", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo", "platform", "spec"}},
 	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec"}},
 	{"internal/diff", true, nil},
