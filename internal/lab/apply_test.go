@@ -76,7 +76,7 @@ echo == nft; nft -s list ruleset
 echo == modules; cut -d' ' -f1 /proc/modules | LC_ALL=C sort
 echo == dev; stat -c '%n %a %U %G' /dev/infiniband/*
 echo == gids; for f in /sys/class/infiniband/*/ports/1/gids/?; do echo "$f $(cat $f)"; done
-echo == units; systemctl list-unit-files --no-legend --no-pager; systemctl list-units --no-legend --no-pager --plain --type=service --all | awk '{print $1, $3, $4}' | grep -v -e '^user@' -e '^user-runtime' -e '^weft-run' -e systemd-tmpfiles-clean -e systemd-hostnamed -e systemd-timedated -e apt-daily -e dpkg-db -e e2scrub -e fstrim -e logrotate -e man-db
+echo == units; systemctl list-unit-files --no-legend --no-pager; systemctl list-units --no-legend --no-pager --plain --type=service --all | awk '{print $1, $3, $4}' | grep -v -e '^user@' -e '^user-runtime' -e '^weft-run' -e systemd-tmpfiles-clean -e systemd-hostnamed -e systemd-timedated -e NetworkManager-dispatcher -e apt-daily -e dpkg-db -e e2scrub -e fstrim -e logrotate -e man-db
 echo == limits; for p in $(pgrep -f 'sleep infinity'); do grep -h 'Max locked' /proc/$p/limits; done
 echo == resolv; cat /etc/resolv.conf 2>/dev/null || true
 `

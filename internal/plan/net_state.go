@@ -87,15 +87,18 @@ func sure(addrs []string) bool {
 	return !slices.ContainsFunc(addrs, func(a string) bool { return strings.HasSuffix(a, "?") })
 }
 
-// remake are lines that give a netdev the addresses and routes it has, where they are
-// not there: those that a manager took away with what it gave itself. What came by DHCP
-// or from a router comes again by itself.
+// remake are lines that give a netdev the MTU, the addresses and the routes it has, where
+// they are not there: those that a manager took away with what it gave itself. What came
+// by DHCP or from a router comes again by itself.
 func remake(n *fact.Node, netdev string) (lines []string) {
 	dev := n.Netdev(netdev)
+	if mtu, ok := dev.MTU.Get(); ok {
+		lines = append(lines, sh("ip link set dev %s mtu %d", netdev, mtu))
+	}
 	if v4 := four(dev); len(v4) > 1 && sure(v4) {
 		lines = append(lines, inOrder(netdev, v4))
 	} else {
-		lines = with(netdev, v4)
+		lines = append(lines, with(netdev, v4)...)
 	}
 	for i, a := range dev.Addrs {
 		if p := prefix(a).Addr(); p.Is6() && !p.IsLinkLocalUnicast() && i < len(dev.Again) && dev.Again[i] != "" {
