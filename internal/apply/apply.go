@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/bring"
 	"weft/internal/exec"
 	"weft/internal/journal"
 )
@@ -53,7 +54,7 @@ type Result struct {
 func (r Result) OK() bool { return r.Error == "" && r.State.State == r.want }
 
 // asRoot runs weft on a node as root, whoever logs in.
-const asRoot = `s=; [ "$(id -u)" = 0 ] || s="sudo -n"; $s `
+var asRoot = bring.Root.Runs()
 
 // Do has one node do its order. It returns when the node is in its old or its new
 // state, or says that it cannot tell.
@@ -69,7 +70,7 @@ func (ns *Nodes) Do(ctx context.Context, o Order) Result {
 		}
 	}
 	say("bringing weft")
-	bin, err := ns.install(ctx, o.Target, o.Arch)
+	bin, err := bring.Weft(ctx, ns.Run, o.Target, o.Arch, ns.Binary, bring.Root)
 	switch {
 	case err != nil:
 	case o.Revert != "":

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weft/internal/apply"
+	"weft/internal/bring"
 	"weft/internal/check"
 	"weft/internal/collect"
 	"weft/internal/exec"
@@ -37,7 +38,7 @@ func (a *app) crew(l *look) *crew {
 	n := &apply.Nodes{
 		Run:    exec.New(exec.Options{Config: a.sshConfig}),
 		Fresh:  func() *exec.Runner { return exec.New(exec.Options{Config: a.sshConfig, Fresh: true}) },
-		Binary: apply.Self,
+		Binary: bring.Self,
 	}
 	return &crew{n, a, targets(l), l}
 }
