@@ -18,8 +18,11 @@ sed -i 's/unlimited/64/' /etc/security/limits.d/rdma.conf; pkill -u lab sshd || 
 func TestRealNewCluster(t *testing.T) {
 	l := place(t, true)
 	s := up(t)
+	const has = "ls -R /etc/systemd/network; ip -4 -o addr show dev rail0"
+	before := map[string]string{}
 	for _, n := range s.Nodes {
 		inside(t, l, n.Name, bare)
+		before[n.Name] = inside(t, l, n.Name, has)
 	}
 	config := ""
 	b, err := os.ReadFile("weft.yaml")
@@ -50,8 +53,8 @@ func TestRealNewCluster(t *testing.T) {
 	healthy(t, "after a boot")
 	must(t, 0, "undo", "--yes")
 	for _, n := range s.Nodes {
-		if left := inside(t, l, n.Name, "ls /etc/systemd/network; ip -4 -o addr show dev rail0"); strings.Contains(left, "rail0") {
-			t.Errorf("after the undo %s still has:\n%s", n.Name, left)
+		if left := inside(t, l, n.Name, has); left != before[n.Name] {
+			t.Errorf("after the undo %s has:\n%s\nbefore:\n%s", n.Name, left, before[n.Name])
 		}
 	}
 }
