@@ -106,9 +106,11 @@ type Cell struct {
 	Low     Amount           `json:"low,omitempty"`     // 95 % confidence interval of Got
 	High    Amount           `json:"high,omitempty"`    //
 	Samples []Amount         `json:"samples,omitempty"` // as they came
+	Runs    []Amount         `json:"runs,omitempty"`    // what each run of a suspect gave, of which the best counts
 	Times   *Times           `json:"times,omitempty"`   // of latencies
 	Missing string           `json:"missing,omitempty"` // why there is no number
 	Skipped bool             `json:"skipped,omitempty"` // Missing is no fault: it does not apply, or was not to be disturbed
+	Broken  bool             `json:"broken,omitempty"`  // Missing is the path's fault: both ends tried, and nothing, or not all, came through
 	Tests   int              `json:"tests"`             // how often it was run: more than once for a suspect
 	Round   int              `json:"round"`             // in which it was run first
 	Moved   []Moved          `json:"moved,omitempty"`   // counters of both ends, from before to after the last run
@@ -141,10 +143,11 @@ type Moved struct {
 // seen, and what to look at, in order.
 type Problem struct {
 	Trial  string   `json:"trial"`
-	Status string   `json:"status"`        // "fail" or "warn"
-	Kind   string   `json:"kind"`          // "node", "port", "pair", "switch", "rail", "cluster"
-	At     []End    `json:"at"`            // the port; both ends of a pair; the node, without a port
-	Way    string   `json:"way,omitempty"` // "sending", "receiving"; "" is both ways, or not known
+	Also   []string `json:"also,omitempty"` // other trials that it shows in
+	Status string   `json:"status"`         // "fail" or "warn"
+	Kind   string   `json:"kind"`           // "node", "port", "pair", "switch", "rail", "cluster"
+	At     []End    `json:"at"`             // the port; both ends of a pair; the node, without a port
+	Way    string   `json:"way,omitempty"`  // "sending", "receiving"; "" is both ways, or not known
 	Got    string   `json:"got"`
 	Want   string   `json:"want"`
 	Why    string   `json:"why"`             // the likely reason, from facts and counters
