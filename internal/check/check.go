@@ -2,6 +2,9 @@
 package check
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"weft/internal/fact"
@@ -44,6 +47,16 @@ func (s Status) String() string { return statusWords[s] }
 
 // MarshalText makes JSON spell the status.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the word.
+func (s *Status) UnmarshalText(b []byte) error {
+	i := slices.Index(statusWords[:], string(b))
+	if i < 0 {
+		return fmt.Errorf("status %q: want one of %s", b, strings.Join(statusWords[:], ", "))
+	}
+	*s = Status(i)
+	return nil
+}
 
 // Subject is what a finding is about: a port, a GPU or another part of a node, a
 // node, or the cluster when Node is empty.
