@@ -116,8 +116,13 @@ func pack(path string) (sum string, gz []byte, err error) {
 		hash := sha256.Sum256(b)
 		var out bytes.Buffer
 		z := gzip.NewWriter(&out)
-		_, err = z.Write(b)
-		return packed{hex.EncodeToString(hash[:]), out.Bytes()}, errors.Join(err, z.Close())
+		if _, err := z.Write(b); err != nil {
+			return packed{}, err
+		}
+		if err := z.Close(); err != nil {
+			return packed{}, err
+		}
+		return packed{hex.EncodeToString(hash[:]), out.Bytes()}, nil
 	}))
 	p, err := f.(func() (packed, error))()
 	return p.sum, p.gz, err
