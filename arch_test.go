@@ -49,6 +49,7 @@ var layers = []layer{
 	{"internal/exec", false, nil},
 	{"internal/store", false, nil},
 	{"internal/term", false, nil},
+	{"internal/verbs", false, []string{"unit"}},
 	{"internal/collect", false, []string{"exec", "dump", "format"}},
 	{"internal/journal", false, []string{"plan", "diff"}},
 	{"internal/bring", false, []string{"exec"}},

@@ -1,0 +1,105 @@
+package verbs
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// libc is a function of the C library that takes up to three arguments.
+func libc(t testing.TB, name string) uintptr {
+	t.Helper()
+	h, err := purego.Dlopen("libc.so.6", purego.RTLD_NOW)
+	if err != nil {
+		t.Skip(err)
+	}
+	fn, err := purego.Dlsym(h, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fn
+}
+
+func TestCall(t *testing.T) {
+	pid := call{fn: libc(t, "getpid")}
+	if got := pid.do(); int(got) != os.Getpid() {
+		t.Errorf("getpid() is %d, want %d", got, os.Getpid())
+	}
+	minus := call{fn: libc(t, "abs"), a1: ^uintptr(41)} // -42
+	if got := minus.do(); got != 42 {
+		t.Errorf("abs(-42) is %d", got)
+	}
+	a, b := []byte("weft and warp"), make([]byte, 13)
+	move := call{fn: libc(t, "memcpy"), a1: uintptr(unsafe.Pointer(&b[0])), a2: uintptr(unsafe.Pointer(&a[0])), a3: 13}
+	if move.do(); string(b) != string(a) {
+		t.Errorf("memcpy moved %q", b)
+	}
+}
+
+// TestCallWhileGoWorks calls from many goroutines while stacks grow, memory is collected
+// and threads are preempted.
+func TestCallWhileGoWorks(t *testing.T) {
+	fn := libc(t, "labs")
+	done := make(chan int)
+	for g := range 8 {
+		go func() {
+			bad := 0
+			c := &call{fn: fn}
+			for i := range 20000 {
+				want := uintptr(g*1000003 + i)
+				c.a1 = -want
+				if c.do(); c.ret != want {
+					bad++
+				}
+				if i%500 == 0 {
+					grow(200)
+					runtime.Gosched()
+				}
+			}
+			done <- bad
+		}()
+	}
+	for range 4 {
+		runtime.GC()
+	}
+	for range 8 {
+		if bad := <-done; bad > 0 {
+			t.Errorf("%d wrong answers", bad)
+		}
+	}
+}
+
+//go:noinline
+func grow(n int) byte {
+	var room [256]byte
+	if n > 0 {
+		room[n%256] = grow(n - 1)
+	}
+	return room[n%256]
+}
+
+func TestCallAllocatesNothing(t *testing.T) {
+	c := &call{fn: libc(t, "labs"), a1: 7}
+	if n := testing.AllocsPerRun(1000, func() { c.do() }); n != 0 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
+
+// BenchmarkFigureCall is one post or poll without its work, beside purego's way.
+func BenchmarkFigureCall(b *testing.B) {
+	fn := libc(b, "labs")
+	b.Run("quick", func(b *testing.B) {
+		c := &call{fn: fn, a1: 7}
+		for b.Loop() {
+			c.do()
+		}
+	})
+	b.Run("purego", func(b *testing.B) {
+		for b.Loop() {
+			purego.SyscallN(fn, 7, 0, 0)
+		}
+	})
+}

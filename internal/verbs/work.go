@@ -1,0 +1,158 @@
+package verbs
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+)
+
+// Tags in wr_id: the opcode of a completion is not to be trusted when it failed.
+const (
+	tagStream = 1
+	tagPing   = 2
+	tagRecv   = 3
+)
+
+const (
+	pollBatch  = 16 // completions taken with one call, as perftest does
+	recvBatch  = 16 // receives posted with one call
+	quietPings = 32 // sends of pings whose completion nobody asks for, in a row
+)
+
+// queues are the lists of work that a run posts, written once, and the calls that post
+// them: a run changes nothing in them, so a message costs no more than its post.
+type queues struct {
+	stream []sendWR // a batch; the last one is signalled
+	loud   []sendWR // one ping, signalled
+	quiet  []sendWR // one ping, not signalled
+	recvs  []recvWR // a batch of receives
+	done   []completion
+
+	post, postRecv, poll, notify call
+	credits                      int // receives to be posted anew
+}
+
+// makeWork writes the lists.
+func (c *Conn) makeWork() (err error) {
+	const each = int(unsafe.Sizeof(sendWR{}) + unsafe.Sizeof(sge{}))
+	if c.work, err = newMemory((c.o.Batch+2)*each + recvBatch*64 + pollBatch*64 + 4096); err != nil {
+		return err
+	}
+	pieces := place[sge](c.work, 2)
+	lkey := (*memoryRegion)(c.mr).lkey
+	pieces[0] = sge{addr: uint64(uintptr(c.data.pointer(0))), length: uint32(c.o.Size), lkey: lkey}
+	pieces[1] = sge{addr: uint64(uintptr(c.data.pointer(c.target))), length: uint32(c.o.Size), lkey: lkey}
+	q := &queues{
+		stream: place[sendWR](c.work, c.o.Batch),
+		loud:   place[sendWR](c.work, 1),
+		quiet:  place[sendWR](c.work, 1),
+		recvs:  place[recvWR](c.work, recvBatch),
+		done:   place[completion](c.work, pollBatch),
+	}
+	bad := place[uintptr](c.work, 1)
+	opcode := map[Op]uint32{Write: wrRDMAWrite, Send: wrSend, Read: wrRDMARead}[c.o.Op]
+	inline := uint32(0)
+	if c.o.Op != Read && c.o.Size <= c.inline {
+		inline = sendInline
+	}
+	fill := func(list []sendWR, tag uint64, flags uint32) {
+		for i := range list {
+			list[i] = sendWR{wrID: tag, sgList: address(&pieces[0]), numSGE: 1, opcode: opcode, sendFlags: inline}
+			if i+1 < len(list) {
+				list[i].next = address(&list[i+1])
+			}
+		}
+		list[len(list)-1].sendFlags |= flags
+	}
+	fill(q.stream, tagStream, sendSignaled)
+	fill(q.loud, tagPing, sendSignaled)
+	fill(q.quiet, tagPing, 0)
+	for i := range q.recvs {
+		q.recvs[i] = recvWR{wrID: tagRecv, sgList: address(&pieces[1]), numSGE: 1}
+		if i+1 < len(q.recvs) {
+			q.recvs[i].next = address(&q.recvs[i+1])
+		}
+	}
+	ops := &(*ibvContext)(c.dev.ctx).ops
+	q.post = call{fn: ops.postSend, a1: uintptr(c.qp), a3: address(&bad[0])}
+	q.postRecv = call{fn: ops.postRecv, a1: uintptr(c.qp), a3: address(&bad[0])}
+	q.poll = call{fn: ops.pollCQ, a1: uintptr(c.cq), a2: pollBatch, a3: address(&q.done[0])}
+	q.notify = call{fn: ops.reqNotifyCQ, a1: uintptr(c.cq)}
+	c.queues = q
+	return nil
+}
+
+// aim writes the peer's memory into the lists.
+func (c *Conn) aim(p Peer) {
+	for _, list := range [][]sendWR{c.stream, c.loud, c.quiet} {
+		for i := range list {
+			list[i].remoteAddr, list[i].rkey = p.Addr, p.RKey
+		}
+	}
+}
+
+// push posts a list of sends.
+func (c *Conn) push(list []sendWR) error {
+	c.post.a2 = address(&list[0])
+	if r := c.post.do(); r != 0 {
+		return postError("ibv_post_send", r)
+	}
+	return nil
+}
+
+// pushRecvs posts a batch of receives.
+func (c *Conn) pushRecvs() error {
+	c.postRecv.a2 = address(&c.recvs[0])
+	if r := c.postRecv.do(); r != 0 {
+		return postError("ibv_post_recv", r)
+	}
+	return nil
+}
+
+func postError(what string, r int32) error {
+	if r < 0 {
+		r = -r
+	}
+	return fmt.Errorf("%s: %w", what, syscall.Errno(r))
+}
+
+// fillReceives posts every receive that there is room for.
+func (c *Conn) fillReceives() error {
+	if c.o.Op != Send {
+		return nil
+	}
+	for range c.o.recvDepth(c.dev) / recvBatch {
+		if err := c.pushRecvs(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// received counts a message, and posts receives anew when a batch of them is used up.
+func (c *Conn) received() error {
+	c.credits++
+	return c.replenish()
+}
+
+func (c *Conn) replenish() error {
+	if c.credits < recvBatch {
+		return nil
+	}
+	c.credits -= recvBatch
+	return c.pushRecvs()
+}
+
+// take takes what has completed, 0 when nothing has. The first failure is an error.
+func (c *Conn) take() (n int, err error) {
+	n = int(c.poll.do())
+	if n < 0 {
+		return 0, fmt.Errorf("ibv_poll_cq: %d", n)
+	}
+	for i := range c.done[:n] {
+		if w := &c.done[i]; w.status != wcSuccess {
+			return 0, c.failed(w)
+		}
+	}
+	return n, nil
+}
