@@ -3,6 +3,8 @@ package trial
 import (
 	"math"
 	"slices"
+
+	"weft/internal/fact"
 )
 
 // Effort is how exact a number must be, and how long it may take.
@@ -60,4 +62,40 @@ func Median(samples []Amount) (median, low, high Amount) {
 	lo := max(0, int(math.Floor(float64(n)/2-half)))
 	hi := min(n-1, int(math.Ceil(float64(n)/2+half)))
 	return median, s[lo], s[hi]
+}
+
+// Filled is the cell with its number and interval, from its samples.
+func (c Cell) Filled() Cell {
+	if len(c.Samples) == 0 {
+		return c
+	}
+	got, low, high := Median(c.Samples)
+	c.Got, c.Low, c.High = fact.Some(got), low, high
+	return c
+}
+
+// Again is the cell after another run of the same trial. Of two runs the better one
+// counts: what is wrong with a link is wrong every time, what disturbs it is not. Runs
+// keeps what each gave.
+func (c Cell) Again(more Cell) Cell {
+	tests, runs := c.Tests+more.Tests, append(slices.Clip(c.runs()), more.runs()...)
+	unit := BitsPerSecond
+	if t, ok := ByID(c.Trial); ok {
+		unit = t.Unit
+	}
+	was, had := c.Got.Get()
+	is, has := more.Got.Get()
+	if has && (!had || unit.More() == (is > was)) {
+		more.Round = c.Round
+		c = more
+	}
+	c.Tests, c.Runs = tests, runs
+	return c
+}
+
+func (c Cell) runs() []Amount {
+	if got, ok := c.Got.Get(); ok && c.Runs == nil {
+		return []Amount{got}
+	}
+	return c.Runs
 }

@@ -108,6 +108,7 @@ type Cell struct {
 	Samples []Amount         `json:"samples,omitempty"` // as they came
 	Runs    []Amount         `json:"runs,omitempty"`    // what each run of a suspect gave, of which the best counts
 	Times   *Times           `json:"times,omitempty"`   // of latencies
+	Host    fact.Val[Amount] `json:"host"`              // gpu.direct: the same between the memories of both hosts
 	Missing string           `json:"missing,omitempty"` // why there is no number
 	Skipped bool             `json:"skipped,omitempty"` // Missing is no fault: it does not apply, or was not to be disturbed
 	Broken  bool             `json:"broken,omitempty"`  // Missing is the path's fault: both ends tried, and nothing, or not all, came through
