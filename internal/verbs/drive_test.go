@@ -1,0 +1,173 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"time"
+)
+
+// asDriver makes the test binary a driver: one side of a connection, told on its standard
+// input what to do. internal/lab runs it inside of machines that have RDMA.
+const asDriver = "WEFT_VERBS_DRIVE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asDriver) != "" {
+		drive(os.Stdin, os.Stdout)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// order is what a driver is told; report is its answer to each order, in the same order.
+type order struct {
+	Do      string // open, connect, stream, receive, ping, pong, stop, close
+	Device  string
+	Port    int
+	Options Options
+	Peer    Peer
+	For     time.Duration
+	Count   int
+}
+
+type report struct {
+	Error   string        `json:",omitempty"`
+	Kind    string        `json:",omitempty"` // of the error
+	Peer    *Peer         `json:",omitempty"`
+	Options *Options      `json:",omitempty"`
+	Flow    *Flow         `json:",omitempty"`
+	Latency *Latency      `json:",omitempty"`
+	Took    time.Duration // of the order itself
+}
+
+// driver keeps one connection. A receive or a pong goes on until stop.
+type driver struct {
+	lib     *Lib
+	dev     *Device
+	conn    *Conn
+	cancel  context.CancelFunc
+	running chan report
+}
+
+func drive(in io.Reader, out io.Writer) {
+	d := &driver{}
+	dec, enc := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var o order
+		if err := dec.Decode(&o); err != nil {
+			d.close()
+			return
+		}
+		start := time.Now()
+		r, err := d.do(o)
+		if err != nil {
+			r.Error, r.Kind = err.Error(), kind(err)
+		}
+		r.Took = time.Since(start)
+		if err := enc.Encode(r); err != nil {
+			return
+		}
+	}
+}
+
+func kind(err error) string {
+	var done *CompletionError
+	switch {
+	case errors.As(err, &done):
+		return "completion"
+	case isStall(err):
+		return "stall"
+	}
+	return ""
+}
+
+func (d *driver) do(o order) (r report, err error) {
+	limit := Limit{o.For, o.Count}
+	switch o.Do {
+	case "open":
+		return d.open(o)
+	case "connect":
+		return r, d.conn.Connect(o.Peer)
+	case "stream":
+		f, err := d.conn.Stream(context.Background(), limit, 100*time.Millisecond)
+		return report{Flow: &f}, err
+	case "ping":
+		t, err := d.conn.Ping(context.Background(), limit)
+		l := t.Latency()
+		return report{Latency: &l}, err
+	case "receive", "pong", "both":
+		d.background(o.Do, limit)
+	case "stop":
+		d.cancel()
+		r = <-d.running
+	case "wait":
+		r = <-d.running
+		d.cancel()
+	case "close":
+		d.close()
+	default:
+		err = errors.New("no such order")
+	}
+	return r, err
+}
+
+func (d *driver) open(o order) (r report, err error) {
+	if d.lib == nil {
+		if d.lib, err = Load(); err != nil {
+			return r, err
+		}
+	}
+	if d.dev == nil {
+		if d.dev, err = d.lib.Open(o.Device, o.Port); err != nil {
+			return r, err
+		}
+	}
+	if d.conn != nil {
+		d.conn.Close()
+	}
+	if d.conn, err = d.dev.NewConn(o.Options); err != nil {
+		return r, err
+	}
+	p, used := d.conn.Local(), d.conn.Options()
+	return report{Peer: &p, Options: &used}, nil
+}
+
+// background receives, answers pings, or streams, until stop or its own end.
+func (d *driver) background(what string, l Limit) {
+	ctx, cancel := context.WithCancel(context.Background())
+	d.cancel, d.running = cancel, make(chan report, 1)
+	conn, running := d.conn, d.running
+	go func() {
+		var r report
+		var f Flow
+		var err error
+		switch what {
+		case "receive":
+			f, err = conn.Receive(ctx, 100*time.Millisecond)
+			r.Flow = &f
+		case "both":
+			f, err = conn.Stream(ctx, l, 100*time.Millisecond)
+			r.Flow = &f
+		default:
+			err = conn.Pong(ctx)
+		}
+		if err != nil {
+			r.Error, r.Kind = err.Error(), kind(err)
+		}
+		running <- r
+	}()
+}
+
+func (d *driver) close() {
+	if d.conn != nil {
+		d.conn.Close()
+		d.conn = nil
+	}
+	if d.dev != nil {
+		d.dev.Close()
+		d.dev = nil
+	}
+}
