@@ -182,7 +182,7 @@ func TestClock(t *testing.T) {
 
 func TestSaidIsCleaned(t *testing.T) {
 	got, _ := Read([]byte("\x1b[31mSegmentation fault\x1b[0m " + strings.Repeat("é", 300) + "\xff\n"))
-	if got.Problem == nil || strings.ContainsAny(got.Problem.Said, "\x1b\xff") || len(got.Problem.Said) > maxSaid || !strings.HasSuffix(got.Problem.Said, "é") {
+	if got.Problem == nil || strings.Contains(got.Problem.Said, "\x1b") || strings.Contains(got.Problem.Said, "\xff") || len(got.Problem.Said) > maxSaid || !strings.HasSuffix(got.Problem.Said, "é") {
 		t.Errorf("%+v", got.Problem)
 	}
 }
