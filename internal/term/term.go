@@ -85,6 +85,13 @@ func (p *Progress) Step() {
 	p.mu.Unlock()
 }
 
+// Set says how much of how much is done.
+func (p *Progress) Set(done, total int) {
+	p.mu.Lock()
+	p.done, p.total = done, total
+	p.mu.Unlock()
+}
+
 // Note says what is being done right now.
 func (p *Progress) Note(note string) {
 	p.mu.Lock()

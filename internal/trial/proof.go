@@ -1,5 +1,10 @@
 package trial
 
+import (
+	"encoding/json"
+	"fmt"
+)
+
 // Proof is what one weft prove measured and concluded, to be kept and compared.
 type Proof struct {
 	ID      string  `json:"id"`     // "20261115-130501"
@@ -24,4 +29,22 @@ type NodeAt struct {
 	Facts    string            `json:"facts"`              // hash of its facts, without what moves by itself
 	Versions map[string]string `json:"versions,omitempty"` // "kernel", "mlx5_0 firmware", "libibverbs1", "perftest", "NCCL", "GPU driver"
 	Busy     string            `json:"busy,omitempty"`     // why it was not disturbed
+}
+
+// ParseProof reads a proof as weft prove keeps it.
+func ParseProof(b []byte) (*Proof, error) {
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	var p Proof
+	if err := json.Unmarshal(b, &head); err != nil {
+		return nil, fmt.Errorf("not a proof: %w", err)
+	}
+	if head.Kind != "proof" {
+		return nil, fmt.Errorf("not a proof: its kind is %q", head.Kind)
+	}
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, fmt.Errorf("not a proof: %w", err)
+	}
+	return &p, nil
 }

@@ -102,20 +102,21 @@ type Cell struct {
 	Trial string `json:"trial"`
 	Pair         // A equals B over a port or a node; both are empty over the cluster
 
-	Got     fact.Val[Amount] `json:"got"`               // the median of Samples; unknown when there is none: see Missing
-	Low     Amount           `json:"low,omitempty"`     // 95 % confidence interval of Got
-	High    Amount           `json:"high,omitempty"`    //
-	Samples []Amount         `json:"samples,omitempty"` // as they came
-	Runs    []Amount         `json:"runs,omitempty"`    // what each run of a suspect gave, of which the best counts
-	Times   *Times           `json:"times,omitempty"`   // of latencies
-	Host    fact.Val[Amount] `json:"host"`              // gpu.direct: the same between the memories of both hosts
-	Missing string           `json:"missing,omitempty"` // why there is no number
-	Skipped bool             `json:"skipped,omitempty"` // Missing is no fault: it does not apply, or was not to be disturbed
-	Broken  bool             `json:"broken,omitempty"`  // Missing is the path's fault: both ends tried, and nothing, or not all, came through
-	Tests   int              `json:"tests"`             // how often it was run: more than once for a suspect
-	Round   int              `json:"round"`             // in which it was run first
-	Moved   []Moved          `json:"moved,omitempty"`   // counters of both ends, from before to after the last run
-	Note    string           `json:"note,omitempty"`    // what else the engine saw
+	Got        fact.Val[Amount] `json:"got"`               // the median of Samples; unknown when there is none: see Missing
+	Low        Amount           `json:"low,omitempty"`     // 95 % confidence interval of Got
+	High       Amount           `json:"high,omitempty"`    //
+	Samples    []Amount         `json:"samples,omitempty"` // as they came
+	Runs       []Amount         `json:"runs,omitempty"`    // what each run of a suspect gave, of which the best counts
+	Times      *Times           `json:"times,omitempty"`   // of latencies
+	Host       fact.Val[Amount] `json:"host"`              // gpu.direct: the same between the memories of both hosts
+	Collective *Collective      `json:"collective,omitempty"`
+	Missing    string           `json:"missing,omitempty"` // why there is no number
+	Skipped    bool             `json:"skipped,omitempty"` // Missing is no fault: it does not apply, or was not to be disturbed
+	Broken     bool             `json:"broken,omitempty"`  // Missing is the path's fault: both ends tried, and nothing, or not all, came through
+	Tests      int              `json:"tests"`             // how often it was run: more than once for a suspect
+	Round      int              `json:"round"`             // in which it was run first
+	Moved      []Moved          `json:"moved,omitempty"`   // counters of both ends, from before to after the last run
+	Note       string           `json:"note,omitempty"`    // what else the engine saw
 
 	Verdict
 }
