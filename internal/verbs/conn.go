@@ -23,7 +23,6 @@ type Conn struct {
 	state string // what was done last: "made", "connected", or "spoiled" after an error
 
 	pd, mr, cq, qp unsafe.Pointer
-	inline         int // bytes that a post may carry in itself
 	data           *memory
 	target         int // where in data the peer writes to and reads from
 	work           *memory
@@ -153,19 +152,16 @@ func (c *Conn) makeQueues() (err error) {
 	}
 	want := qpInitAttr{sendCQ: uintptr(c.cq), recvCQ: uintptr(c.cq), qpType: qptRC,
 		cap: qpCap{maxSendWR: uint32(send), maxRecvWR: uint32(recv), maxSendSGE: 1, maxRecvSGE: 1}}
-	for _, inline := range []uint32{inlineWanted, 0} { // cards differ in what they carry inline
+	for _, inline := range []int{max(c.o.Inline, 0), 0} { // cards differ in what they carry inline
 		a := want
-		a.cap.maxInlineData = inline
+		a.cap.maxInlineData = uint32(inline)
 		if c.qp, err = l.pointer(func() unsafe.Pointer { return l.createQP(c.pd, &a) }); err == nil {
-			c.inline = int(min(a.cap.maxInlineData, inlineWanted))
+			c.o.Inline = inline
 			return nil
 		}
 	}
 	return fmt.Errorf("ibv_create_qp: %w%s", err, memlock(err))
 }
-
-// inlineWanted is perftest's for write latency.
-const inlineWanted = 220
 
 func (c *Conn) toInit() error {
 	a := qpAttr{qpState: qpsInit, portNum: uint8(c.dev.port), qpAccessFlags: accessRemoteWrite | accessRemoteRead}

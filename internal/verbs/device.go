@@ -3,9 +3,7 @@ package verbs
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -19,7 +17,6 @@ type Device struct {
 	ctx  unsafe.Pointer
 	attr deviceAttr
 	link portAttr
-	soft bool // rxe, siw: the kernel does the card's work, on a processor
 
 	mu     sync.Mutex
 	conns  map[*Conn]bool
@@ -57,7 +54,7 @@ func (l *Lib) open(p unsafe.Pointer, info *device, name string, port int) (*Devi
 	if err != nil {
 		return nil, openError(name, uverbs, err)
 	}
-	d := &Device{lib: l, name: name, port: port, ctx: ctx, soft: software(name), conns: map[*Conn]bool{}}
+	d := &Device{lib: l, name: name, port: port, ctx: ctx, conns: map[*Conn]bool{}}
 	if err := d.look(); err != nil {
 		d.Close()
 		return nil, err
@@ -92,16 +89,20 @@ func (d *Device) look() error {
 	return nil
 }
 
-// software reports whether a device is no card: the kernel then keeps it under virtual.
-func software(name string) bool {
-	path, err := filepath.EvalSymlinks(filepath.Join(sysClass, name))
-	return err == nil && strings.Contains(path, "/virtual/")
-}
+// What the kernel's own devices give as their maker: RXE_VENDOR_ID in rxe_param.h,
+// SIW_VENDOR_ID in siw.h.
+const (
+	makerRXE = 0xffffff
+	makerSIW = 0x626d74
+)
+
+// software reports whether a device is no card: the kernel does its work.
+func (d *Device) software() bool { return d.attr.vendorID == makerRXE || d.attr.vendorID == makerSIW }
 
 // spare reports whether a processor can be given to a busy loop: not where the same
 // processor must do the network's work.
 func (d *Device) spare() bool {
-	return runtime.NumCPU() > 2 || runtime.NumCPU() == 2 && !d.soft
+	return runtime.NumCPU() > 2 || runtime.NumCPU() == 2 && !d.software()
 }
 
 // ethernet reports whether the port is RoCE's rather than InfiniBand's.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 )
@@ -24,13 +25,14 @@ func TestMain(m *testing.M) {
 
 // order is what a driver is told; report is its answer to each order, in the same order.
 type order struct {
-	Do      string // open, connect, stream, receive, ping, pong, stop, close
+	Do      string // open, connect, stream, ping; receive, pong, both, which end with stop or wait; close; exec
 	Device  string
 	Port    int
 	Options Options
 	Peer    Peer
 	For     time.Duration
 	Count   int
+	Argv    []string // for exec: perftest, on the same machine and by the same way
 }
 
 type report struct {
@@ -40,6 +42,7 @@ type report struct {
 	Options *Options      `json:",omitempty"`
 	Flow    *Flow         `json:",omitempty"`
 	Latency *Latency      `json:",omitempty"`
+	Output  string        `json:",omitempty"`
 	Took    time.Duration // of the order itself
 }
 
@@ -108,6 +111,11 @@ func (d *driver) do(o order) (r report, err error) {
 		d.cancel()
 	case "close":
 		d.close()
+	case "exec":
+		ctx, cancel := context.WithTimeout(context.Background(), o.For)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, o.Argv[0], o.Argv[1:]...).CombinedOutput()
+		return report{Output: string(out)}, err
 	default:
 		err = errors.New("no such order")
 	}

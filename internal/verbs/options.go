@@ -31,6 +31,7 @@ type Options struct {
 	Size         int           `json:"size"`          // bytes a message
 	Depth        int           `json:"depth"`         // messages outstanding; 128
 	Batch        int           `json:"batch"`         // messages posted with one call, one completion for all; 16
+	Inline       int           `json:"inline"`        // bytes up to which a message travels in its post; 220, or what the card has; -1 for none
 	MTU          int           `json:"mtu"`           // bytes; the port's
 	GID          int           `json:"gid"`           // index in the port's table
 	SL           int           `json:"sl"`            // InfiniBand's service level, RoCE's priority where the kernel maps it
@@ -51,6 +52,7 @@ const (
 // perftest's defaults (-t, -u, and its fixed retry count), so that the two measure alike.
 const (
 	defaultDepth   = 128
+	defaultInline  = 220 // of write latency
 	defaultBatch   = 16
 	defaultTimeout = 14
 	softTimeout    = 18 // one second: an emulated machine may be away for longer than 67 ms
@@ -64,8 +66,9 @@ func (o Options) filled(d *Device) (Options, error) {
 	def(&o.Size, 65536)
 	def(&o.Depth, min(defaultDepth, int(d.attr.maxQPWR)))
 	def(&o.Batch, min(defaultBatch, o.Depth))
+	def(&o.Inline, defaultInline)
 	def(&o.MTU, d.MTU())
-	def(&o.Timeout, map[bool]int{false: defaultTimeout, true: softTimeout}[d.soft])
+	def(&o.Timeout, map[bool]int{false: defaultTimeout, true: softTimeout}[d.software()])
 	def(&o.Retry, defaultRetry)
 	def(&o.Stall, defaultStall)
 	if o.Wait == Auto {
@@ -87,6 +90,7 @@ func (o Options) filled(d *Device) (Options, error) {
 		{"size", o.Size, 1, maxSize},
 		{"depth", o.Depth, 1, min(maxDepth, int(d.attr.maxQPWR))},
 		{"batch", o.Batch, 1, min(maxBatch, o.Depth)},
+		{"inline", o.Inline, -1, 1024},
 		{"MTU", o.MTU, 256, d.MTU()},
 		{"GID index", o.GID, 0, min(255, int(d.link.gidTblLen)-1)},
 		{"service level", o.SL, 0, 15},

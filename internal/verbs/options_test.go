@@ -16,12 +16,12 @@ func card() *Device {
 
 func TestOptionsAreFilled(t *testing.T) {
 	o, err := Options{Wait: Poll}.filled(card())
-	want := Options{Op: Write, Size: 65536, Depth: 128, Batch: 16, MTU: 4096, Timeout: 14, Retry: 7, Wait: Poll, Stall: 10 * time.Second}
+	want := Options{Op: Write, Size: 65536, Depth: 128, Batch: 16, Inline: 220, MTU: 4096, Timeout: 14, Retry: 7, Wait: Poll, Stall: 10 * time.Second}
 	if err != nil || o != want {
 		t.Errorf("%+v, %v", o, err)
 	}
 	soft := card()
-	soft.soft = true
+	soft.attr.vendorID = makerRXE
 	if o, err := (Options{}).filled(soft); err != nil || o.Timeout != 18 || o.Wait == Auto {
 		t.Errorf("in software: %+v, %v", o, err)
 	}
@@ -44,6 +44,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"size 1073741825":    {Size: 1<<30 + 1},
 		"depth 8193":         {Depth: 8193},
 		"batch 129":          {Batch: 129},
+		"inline -2":          {Inline: -2},
 		"GID index 16":       {GID: 16},
 		"service level 16":   {SL: 16},
 		"traffic class 256":  {TrafficClass: 256},

@@ -44,7 +44,6 @@ type Lib struct {
 	destroyChannel func(ch unsafe.Pointer) int32
 	createCQ       func(ctx unsafe.Pointer, cqe int32, cqContext, ch unsafe.Pointer, vector int32) unsafe.Pointer
 	destroyCQ      func(cq unsafe.Pointer) int32
-	getCQEvent     func(ch unsafe.Pointer, cq, cqContext *unsafe.Pointer) int32
 	ackCQEvents    func(cq unsafe.Pointer, n uint32)
 	createQP       func(pd unsafe.Pointer, attr *qpInitAttr) unsafe.Pointer
 	modifyQP       func(qp unsafe.Pointer, attr *qpAttr, mask int32) int32
@@ -85,7 +84,6 @@ func Load() (*Lib, error) {
 		{&l.destroyChannel, "ibv_destroy_comp_channel"},
 		{&l.createCQ, "ibv_create_cq"},
 		{&l.destroyCQ, "ibv_destroy_cq"},
-		{&l.getCQEvent, "ibv_get_cq_event"},
 		{&l.ackCQEvents, "ibv_ack_cq_events"},
 		{&l.createQP, "ibv_create_qp"},
 		{&l.modifyQP, "ibv_modify_qp"},

@@ -182,12 +182,17 @@ func (s *sleeper) open() (err error) {
 	return nil
 }
 
-// sleep returns after an event, after a wake, or after the limit; its caller looks which.
+// nap is the longest single sleep. Go's scheduler is not told of it, and so keeps no
+// other thread busy with watching this one, which costs more than the message where there
+// is one slow processor; in return, other goroutines may have to wait this long.
+const nap = 20 * time.Millisecond
+
+// sleep returns after an event, after a wake, or after a while; its caller looks which.
 func (s *sleeper) sleep(limit time.Duration) error {
-	ms := int(limit/time.Millisecond) + 1
-	_, err := unix.EpollWait(s.epoll, s.events[:], max(ms, 0))
-	if err != nil && err != unix.EINTR {
-		return fmt.Errorf("epoll_wait: %w", err)
+	ms := min(max(limit, 0), nap)/time.Millisecond + 1
+	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(s.epoll), uintptr(unsafe.Pointer(&s.events)), uintptr(len(s.events)), uintptr(ms), 0, 0)
+	if errno != 0 && errno != unix.EINTR {
+		return fmt.Errorf("epoll_pwait: %w", errno)
 	}
 	if s.woken++; s.woken >= 64 {
 		s.drain()

@@ -52,7 +52,7 @@ func (c *Conn) makeWork() (err error) {
 	bad := place[uintptr](c.work, 1)
 	opcode := map[Op]uint32{Write: wrRDMAWrite, Send: wrSend, Read: wrRDMARead}[c.o.Op]
 	inline := uint32(0)
-	if c.o.Op != Read && c.o.Size <= c.inline {
+	if c.o.Op != Read && c.o.Size <= c.o.Inline {
 		inline = sendInline
 	}
 	fill := func(list []sendWR, tag uint64, flags uint32) {
