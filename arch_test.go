@@ -34,6 +34,7 @@ var layers = []layer{
 	{"internal/topo", true, []string{"fact", "unit"}},
 	{"internal/platform", true, []string{"fact", "unit"}},
 	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit"}},
+	{"internal/transport", true, []string{"check", "fact", "platform", "nodeset", "unit", "format/nccllog"}},
 	{"internal/trial", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo", "platform", "spec"}},
 	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec"}},
@@ -42,7 +43,7 @@ var layers = []layer{
 	{"internal/edit/*", true, []string{"edit"}}, // one foreign format each, written
 	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
 	{"internal/history", true, []string{"fact"}},
-	{"internal/report", true, []string{"check", "plan", "diff", "fact", "topo", "nodeset", "unit"}},
+	{"internal/report", true, []string{"check", "transport", "trial", "plan", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
