@@ -63,7 +63,7 @@ var layers = []layer{
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "plan", "history", "report", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "plan", "history", "report", "transport", "format/nccllog", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 

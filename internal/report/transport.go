@@ -58,6 +58,9 @@ func (t Transport) title() string {
 	if t.Nodes > 0 {
 		s += " on " + plural(t.Nodes, "node")
 	}
+	if len(t.GIN) > 0 {
+		s += ", GPUs may send by themselves (" + strings.Join(t.GIN, ", ") + ")"
+	}
 	if len(t.Hosts) > 0 {
 		s += ": " + nodeset.Fold(t.Hosts)
 	}
@@ -165,6 +168,9 @@ func (t Transport) findings(b *strings.Builder, o Options) {
 			b.WriteString("\n")
 		}
 		text := subject(f) + sentence(check.Finding{Got: f.Got, Want: f.Want, Why: f.Why})
+		if len(f.Peers) > 0 {
+			text += "; peers " + nodeset.Fold(f.Peers)
+		}
 		if f.At.Line > 0 {
 			text += " [" + f.At.String() + "]"
 		}

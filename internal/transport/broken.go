@@ -36,10 +36,6 @@ func judgeCompletion(v *view, out *Verdict) (found []Finding) {
 		if e.Device != "" {
 			f.Got += ", on " + e.Device
 		}
-		peer, _, _ := strings.Cut(e.Peer, "<")
-		if peer != "" {
-			f.Got += ", peer " + peer
-		}
 		switch e.Number {
 		case 12:
 			f.Why = "the card sent and sent again and nobody answered: packets are lost on the way (cable, port, MTU, PFC), the GID's network does not reach the peer, or the peer died"
@@ -151,7 +147,7 @@ func times(n int) string {
 func judgeConnect(v *view, out *Verdict) (found []Finding) {
 	for _, e := range v.events[nccllog.Connect] {
 		peer, _, _ := strings.Cut(e.Peer, "<")
-		f := Finding{ID: idConnect, Status: check.Fail, Got: "cannot connect to " + orElse(peer, "its peer"), Want: "a connection"}
+		f := Finding{ID: idConnect, Status: check.Fail, Got: "cannot connect", Want: "a connection"}
 		if e.Detail != "" {
 			f.Got += ": " + e.Detail
 		}
@@ -172,9 +168,8 @@ func judgeConnect(v *view, out *Verdict) (found []Finding) {
 		found = append(found, v.about(e, f))
 	}
 	for _, e := range v.events[nccllog.PeerGone] {
-		peer, _, _ := strings.Cut(e.Peer, "<")
-		found = append(found, v.about(e, Finding{ID: idPeer, Status: check.Fail, Got: "connection closed by " + orElse(peer, "its peer"), Want: "a peer that lives",
-			Why: "the other process ended or gave up first: the cause is in its log", Fix: []string{"read that rank's log: the earliest warning of all ranks is the cause"}, next: "weft nccl LOGFILE..."}))
+		found = append(found, v.about(e, Finding{ID: idPeer, Status: check.Fail, Got: "connection closed by the peer", Want: "a peer that lives",
+			Why: "the other process ended or gave up first: the cause is in its log", Fix: []string{"read that rank's log: the earliest warning of all ranks is the cause"}}))
 	}
 	return found
 }

@@ -245,13 +245,16 @@ func judgeDirect(v *view, out *Verdict) (found []Finding) {
 			}
 		}
 	}
-	if len(v.comms) == 0 {
-		for i := range v.log.Procs {
-			u, ok := v.chosen(nil, i)
-			gdr, known := u.GDR.Get()
-			if ok && known && !gdr {
-				found = append(found, v.directOf(i, -1, v.gpuOn(v.log.Procs[i].Host, -1), Row{Transport: u.Transport, Direct: DirectNo, Basis: u.Basis, At: u.At, place: u.place}, nil)...)
+	for i := range v.log.Procs {
+		if len(v.byProc[i]) > 0 {
+			continue
+		}
+		if u, ok := v.chosen(nil, i); ok {
+			row := Row{Transport: u.Transport, Basis: u.Basis, At: u.At, place: u.place}
+			if gdr, known := u.GDR.Get(); known && !gdr {
+				row.Direct = DirectNo
 			}
+			found = append(found, v.directOf(i, -1, v.gpuOn(v.log.Procs[i].Host, -1), row, nil)...)
 		}
 	}
 	return dedupe(found)

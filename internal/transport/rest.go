@@ -119,7 +119,7 @@ func judgeInit(v *view, out *Verdict) (found []Finding) {
 				continue
 			}
 			f := Finding{ID: idInit, Status: check.Unknown, Got: "initialisation is not complete in this log", Want: "Init COMPLETE",
-				Why: "the log was cut, or the ranks wait for each other", Fix: []string{"give the whole log; if the job hangs there, the ranks that are not in the log are the ones to look at"}, next: "weft nccl LOGFILE..."}
+				Why: "the log was cut, or the ranks wait for each other", Fix: []string{"give the whole log; if the job hangs there, the ranks that are not in the log are the ones to look at"}}
 			if some {
 				f.Status, f.Got = check.Fail, "initialisation did not finish, while other ranks of the communicator did"
 				f.Why = "the others wait for this rank in the first collective"
@@ -237,7 +237,7 @@ func next(out *Verdict) string {
 			return f.next
 		}
 	}
-	if len(out.RAS) > 0 {
+	if len(out.RAS) > 0 || out.Counts[check.Unknown.String()] > 0 {
 		return More + " COMMAND"
 	}
 	return "weft prove nccl.allreduce"

@@ -141,7 +141,7 @@ func (v *view) chosen(c *comm, proc int) (Use, bool) {
 	switch {
 	case p.QPs > 0:
 		u.Transport, u.Basis, u.place = "NET/"+name, ByConnections, p.QPAt
-	case v.erred(proc) != nil:
+	case v.erred(proc) != nil && (p.Host != "" || len(v.names) == 0):
 		u.Transport, u.Basis, u.place = "NET/"+name, ByErrors, v.erred(proc).At
 	case p.Network.Text != "":
 		u.Transport, u.Basis, u.place = "NET/"+p.Network.Text, ByChoice, p.Network.At
@@ -211,9 +211,6 @@ func (v *view) possible(p *nccllog.Proc) answer {
 // rows folds ranks that do the same, and communicators that are alike.
 func (v *view) rows(comms []Comm) []Row {
 	var out []Row
-	if len(comms) == 0 {
-		return v.procRows()
-	}
 	type group struct {
 		comms int
 		rows  []Row
@@ -249,7 +246,7 @@ func (v *view) rows(comms []Comm) []Row {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Row) int { return cmp.Compare(b.Size, a.Size) })
-	return out
+	return append(out, v.procRows()...)
 }
 
 // commRows are the rows of one communicator.
@@ -280,7 +277,7 @@ func commRows(c Comm, size int) []Row {
 func mergeUses(r Rank) []Row {
 	var rows []Row
 	var channels []nccllog.Channels
-	type count struct{ on, off, sendsOff, recvsOff int }
+	type count struct{ on, off, sendsOn, recvsOff, unsaid int }
 	var counts []count
 	at := map[string]int{}
 	for _, u := range r.Uses {
@@ -301,12 +298,14 @@ func mergeUses(r Rank) []Row {
 			rows[i].Devices = append(rows[i].Devices, u.Device)
 		}
 		if gdr, ok := u.GDR.Get(); ok {
-			n := max(u.Sends+u.Recvs, 1)
+			if u.Sends+u.Recvs == 0 {
+				counts[i].unsaid++
+			}
 			if gdr {
-				counts[i].on += n
+				counts[i].on++
+				counts[i].sendsOn += u.Sends
 			} else {
-				counts[i].off += n
-				counts[i].sendsOff += u.Sends
+				counts[i].off++
 				counts[i].recvsOff += u.Recvs
 			}
 		}
@@ -319,7 +318,7 @@ func mergeUses(r Rank) []Row {
 			rows[i].Direct = DirectYes
 		case c.on == 0 && c.off > 0:
 			rows[i].Direct = DirectNo
-		case c.on > 0 && c.recvsOff == 0:
+		case c.on > 0 && c.recvsOff == 0 && c.sendsOn == 0 && c.unsaid == 0:
 			rows[i].Direct = DirectReceives
 		case c.on > 0:
 			rows[i].Direct = DirectSome
@@ -348,14 +347,13 @@ func (r *Row) tidy() {
 	r.Devices = unique(r.Devices)
 }
 
-// procRows are the rows of a log that names no communicator: what each process says it
-// chose.
+// procRows are the rows of processes that name no communicator: what each says it chose.
 func (v *view) procRows() []Row {
 	var rows []Row
 	at := map[string]int{}
 	for i := range v.log.Procs {
 		u, ok := v.chosen(nil, i)
-		if !ok {
+		if !ok || len(v.byProc[i]) > 0 {
 			continue
 		}
 		own := Row{Comms: 1, Ranks: v.ranksOf(i, -1), Hosts: []string{v.log.Procs[i].Host}, Where: u.Where, Transport: u.Transport, Basis: u.Basis, At: u.At, place: u.place}

@@ -83,11 +83,9 @@ func (v *view) carries(out *Verdict) []carried {
 			}
 		}
 	}
-	if len(v.comms) == 0 {
-		for i := range v.log.Procs {
-			if u, ok := v.chosen(nil, i); ok {
-				add(i, -1, u)
-			}
+	for i := range v.log.Procs {
+		if u, ok := v.chosen(nil, i); ok && len(v.byProc[i]) == 0 {
+			add(i, -1, u)
 		}
 	}
 	return list
@@ -177,7 +175,7 @@ func (v *view) differ(out *Verdict, rdma, socket int) (found []Finding) {
 		}
 		return append(found, f)
 	}
-	if len(v.comms) == 0 {
+	if strings.Contains(out.Between, ", ") {
 		found = append(found, Finding{ID: idNetworks, Status: check.Fail, Got: out.Between, Want: "one network for all ranks", Hosts: out.Hosts,
 			Why: "ranks of one communicator speak different protocols to each other, so it hangs while it connects", next: "weft check nccl.env nccl.symmetry stack.nccl"})
 	}

@@ -35,10 +35,11 @@ type Verdict struct {
 	Nodes    int      `json:"nodes"` // 0 unknown
 	Expect   Expect   `json:"expect"`
 
-	Between string         `json:"between"` // what carries the traffic between nodes: "NET/IB"; "" unknown or nothing
-	RDMA    fact.Val[bool] `json:"rdma"`    // whether that is RDMA
-	Direct  string         `json:"direct"`  // GPUDirect RDMA: one of the words below
-	Inside  []string       `json:"inside"`  // what carries it inside a node
+	Between string         `json:"between"`       // what carries the traffic between nodes: "NET/IB"; "" unknown or nothing
+	RDMA    fact.Val[bool] `json:"rdma"`          // whether that is RDMA
+	Direct  string         `json:"direct"`        // GPUDirect RDMA: one of the words below
+	Inside  []string       `json:"inside"`        // what carries it inside a node
+	GIN     []string       `json:"gin,omitempty"` // what GPUs may send through by themselves
 
 	Rows     []Row          `json:"rows"` // folded by what is equal
 	Comms    []Comm         `json:"comms"`
@@ -148,8 +149,9 @@ type Finding struct {
 	Fix    []string     `json:"fix,omitempty"`
 	Ranks  []int        `json:"ranks,omitempty"`
 	Hosts  []string     `json:"hosts,omitempty"`
-	Count  int          `json:"count"` // how often the log says it
-	At     Line         `json:"at"`    // the first time
+	Peers  []string     `json:"peers,omitempty"` // whom it concerns, too, as the log names them
+	Count  int          `json:"count"`           // how often the log says it
+	At     Line         `json:"at"`              // the first time
 
 	next string // the command that helps
 }
@@ -164,6 +166,12 @@ func Judge(l nccllog.Log, e Expect) Verdict {
 	out.Comms = v.written()
 	out.Rows = v.rows(out.Comms)
 	out.Between, out.RDMA, out.Direct, out.Inside = v.sum(out.Rows)
+	for _, p := range l.Procs {
+		if p.GIN.Text != "" {
+			out.GIN = append(out.GIN, p.GIN.Text)
+		}
+	}
+	out.GIN = unique(out.GIN)
 	var found []Finding
 	for _, judge := range judges {
 		found = append(found, judge(v, &out)...)
@@ -204,6 +212,7 @@ func fold(found []Finding) []Finding {
 		o.Count += max(f.Count, 1)
 		o.Ranks = append(o.Ranks, f.Ranks...)
 		o.Hosts = append(o.Hosts, f.Hosts...)
+		o.Peers = append(o.Peers, f.Peers...)
 		for _, fix := range f.Fix {
 			if !slices.Contains(o.Fix, fix) && len(o.Fix) < 6 {
 				o.Fix = append(o.Fix, fix)
@@ -211,7 +220,7 @@ func fold(found []Finding) []Finding {
 		}
 	}
 	for i := range out {
-		out[i].Ranks = unique(out[i].Ranks)
+		out[i].Ranks, out[i].Peers = unique(out[i].Ranks), unique(out[i].Peers)
 		out[i].Hosts = unique(slices.DeleteFunc(out[i].Hosts, func(h string) bool { return h == "" }))
 	}
 	return out

@@ -310,6 +310,8 @@ func (v *view) ranksIn(proc, dev int) []int {
 func (v *view) who(f Finding, proc, dev int, at nccllog.Place) Finding {
 	if proc >= 0 && v.log.Procs[proc].Host != "" {
 		f.Hosts = append(f.Hosts, v.log.Procs[proc].Host)
+	} else if len(v.names) == 1 { // nobody else speaks
+		f.Hosts = append(f.Hosts, v.names[0])
 	}
 	f.Ranks = append(f.Ranks, v.ranksOf(proc, dev)...)
 	f.At = v.line(at)
@@ -323,6 +325,12 @@ func (v *view) about(e *nccllog.Event, f Finding) Finding {
 		f.Ranks = append(f.Ranks, e.Rank)
 	}
 	f.Count = e.Count
+	if peer, _, _ := strings.Cut(e.Peer, "<"); peer != "" {
+		f.Peers = append(f.Peers, peer)
+	}
+	if _, to, ok := strings.Cut(e.GIDs, " to "); ok {
+		f.Peers = append(f.Peers, strings.TrimPrefix(to, "::ffff:"))
+	}
 	return f
 }
 

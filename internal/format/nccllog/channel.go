@@ -90,7 +90,11 @@ func (p *Parser) pair(s speaker, m []byte, channel int) bool {
 	if !ok {
 		return true
 	}
-	p.use(p.member(s, ptr, me), v, channel, peer, recv)
+	way := sends // what has no direction is printed by the sender: P2P and SHM
+	if recv {
+		way = receives
+	}
+	p.use(p.member(s, ptr, me), v, channel, peer, way)
 	return true
 }
 
@@ -111,7 +115,7 @@ func (p *Parser) summed(s speaker, m []byte) {
 			next = len(rest)
 		}
 		if v, ok := p.via(rest[:next]); ok {
-			p.use(p.member(s, nil, -1), v, n, -1, false)
+			p.use(p.member(s, nil, -1), v, n, -1, unsaid)
 		}
 		m = rest[next:]
 	}
@@ -233,8 +237,17 @@ func (v *Via) flags(b []byte) {
 	v.Shared = bytes.Contains(b, []byte("/Shared"))
 }
 
+// direction is which way a channel's data goes.
+type direction int
+
+const (
+	unsaid direction = iota
+	sends
+	receives
+)
+
 // use counts one channel line.
-func (p *Parser) use(member, via, channel, peer int, recv bool) {
+func (p *Parser) use(member, via, channel, peer int, way direction) {
 	k := memberVia{member, via}
 	i, ok := p.uses[k]
 	if !ok {
@@ -248,10 +261,11 @@ func (p *Parser) use(member, via, channel, peer int, recv bool) {
 	}
 	u := &p.log.Uses[i]
 	u.Channels.Add(channel)
-	if recv {
-		u.Recvs++
-	} else {
+	switch way {
+	case sends:
 		u.Sends++
+	case receives:
+		u.Recvs++
 	}
 	if peer < 0 || len(u.Peers) > 0 && u.Peers[len(u.Peers)-1] == peer {
 		return

@@ -45,9 +45,10 @@ type Event struct {
 	Dev    int    `json:"dev"`  // -1: not told
 	Rank   int    `json:"rank"` // where the line itself says it; -1
 	Device string `json:"device,omitempty"`
-	Peer   string `json:"peer,omitempty"`
-	Number int    `json:"number"` // see the kinds
-	Vendor int    `json:"vendor"` // of a completion; -1 not told
+	Peer   string `json:"peer,omitempty"` // of the first
+	GIDs   string `json:"gids,omitempty"` // of the first: "::ffff:10.0.0.1 to ::ffff:10.0.0.2"
+	Number int    `json:"number"`         // see the kinds
+	Vendor int    `json:"vendor"`         // of a completion; -1 not told
 	Detail string `json:"detail,omitempty"`
 	Text   string `json:"text"` // the message, as it first came
 	Count  int    `json:"count"`

@@ -42,6 +42,8 @@ func (p *Parser) message(s speaker, m []byte, warn bool) {
 	case 'A':
 		if lead := "Assigned NET plugin "; has(m, lead) {
 			p.network(s, bytes.TrimSuffix(m[len(lead):], []byte(" to comm")))
+		} else if lead := "Assigned GIN plugin "; has(m, lead) {
+			p.log.Procs[s.proc].GIN = Said{clip(bytes.TrimSuffix(m[len(lead):], []byte(" to comm")), 64), p.at}
 		}
 	case 'P':
 		p.pluginLine(s, m)

@@ -42,6 +42,7 @@ type Proc struct {
 	Network  Said     `json:"network"`            // "Using network X": what was chosen
 	Plugin   Plugin   `json:"plugin"`
 	Provider Said     `json:"provider"` // of libfabric: "efa", "tcp"
+	GIN      Said     `json:"gin"`      // what GPUs send through by themselves: "GIN_IB_GDAKI"
 
 	HCAs    []HCA   `json:"hcas,omitempty"`    // offered, not therefore used
 	HCAsAt  Place   `json:"hcas_at"`           // where they are listed

@@ -138,6 +138,9 @@ func (p *Parser) completion(s speaker, m []byte) {
 		}
 	}
 	e.Vendor = vendor(m)
+	if from, to := between(m, "localGid ", " "), between(m, "remoteGids", " "); from != "" && to != "" {
+		e.GIDs = from + " to " + to
+	}
 	p.wrapped = p.event(s, e, m)
 	p.wrapLine = p.at.Line
 }
