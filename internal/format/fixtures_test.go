@@ -20,8 +20,10 @@ import (
 	"weft/internal/format/iproute"
 	"weft/internal/format/kmsg"
 	"weft/internal/format/lspci"
+	"weft/internal/format/nccltests"
 	"weft/internal/format/nmcli"
 	"weft/internal/format/nvsmi"
+	"weft/internal/format/perftest"
 	"weft/internal/format/rocmsmi"
 )
 
@@ -51,10 +53,10 @@ const (
 
 // fixtures lists every file of the shared folder.
 var fixtures = map[string]use{
-	"all_reduce_bench_py_4n.txt":                          later(measurement),
+	"all_reduce_bench_py_4n.txt":                          by("nccltests", nccltests.Read),
 	"amd-smi_ainic_ionic_down.txt":                        by("rocmsmi", rocmsmi.ParseNICs),
 	"amd-smi_metric_json_igpu.txt":                        by("rocmsmi", rocmsmi.ParseAMD),
-	"compare_eth_vs_rdma_strixhalo_e810.txt":              later(measurement),
+	"compare_eth_vs_rdma_strixhalo_e810.txt":              by("perftest", perftest.ReadPaths),
 	"dllama_per_token_timing_rpi5.txt":                    later(tokenTimes),
 	"dmesg_mlx4_connectx3_strixhalo.txt":                  kernelLog,
 	"dmesg_mlx5_link_up.txt":                              kernelLog,
@@ -99,17 +101,17 @@ var fixtures = map[string]use{
 	"lspci_vvv_connectx_h100host.txt":                     by("lspci", lspci.Parse),
 	"mlnx_qos_dscp_ets.txt":                               by("dcb", dcb.ParseMlnxQoS),
 	"mlnx_qos_pfc_prio3_only.txt":                         by("dcb", dcb.ParseMlnxQoS),
-	"nccl-tests_allgather_spark_mtu1500_16G.txt":          later(measurement),
-	"nccl-tests_allgather_superbench.txt":                 later(measurement),
-	"nccl-tests_allreduce_gb200_72gpu.txt":                later(measurement),
-	"nccl-tests_allreduce_old_8titanxp.txt":               later(measurement),
-	"nccl-tests_allreduce_single_size_a10g.txt":           later(measurement),
-	"nccl-tests_allreduce_spark_2node_2.31.txt":           later(measurement),
-	"nccl-tests_alltoall_superbench.txt":                  later(measurement),
-	"nccl-tests_broadcast_socket_no_libibverbs.txt":       later(measurement),
-	"nccl-tests_broadcast_superbench.txt":                 later(measurement),
-	"nccl-tests_reduce_superbench.txt":                    later(measurement),
-	"nccl-tests_reducescatter_superbench.txt":             later(measurement),
+	"nccl-tests_allgather_spark_mtu1500_16G.txt":          by("nccltests", nccltests.Read),
+	"nccl-tests_allgather_superbench.txt":                 by("nccltests", nccltests.Read),
+	"nccl-tests_allreduce_gb200_72gpu.txt":                by("nccltests", nccltests.Read),
+	"nccl-tests_allreduce_old_8titanxp.txt":               by("nccltests", nccltests.Read),
+	"nccl-tests_allreduce_single_size_a10g.txt":           by("nccltests", nccltests.Read),
+	"nccl-tests_allreduce_spark_2node_2.31.txt":           by("nccltests", nccltests.Read),
+	"nccl-tests_alltoall_superbench.txt":                  by("nccltests", nccltests.Read),
+	"nccl-tests_broadcast_socket_no_libibverbs.txt":       by("nccltests", nccltests.Read),
+	"nccl-tests_broadcast_superbench.txt":                 by("nccltests", nccltests.Read),
+	"nccl-tests_reduce_superbench.txt":                    by("nccltests", nccltests.Read),
+	"nccl-tests_reducescatter_superbench.txt":             by("nccltests", nccltests.Read),
 	"nccl_debug_227_bootstrap_socket_ifname.txt":          later(ncclLog),
 	"nccl_debug_asymmetric_hca_channels.txt":              later(ncclLog),
 	"nccl_debug_async_port_error_flap.txt":                later(ncclLog),
@@ -148,13 +150,13 @@ var fixtures = map[string]use{
 	"opensm_bind_failed_kernel_6.11.txt":                  by("ibnet", ibnet.ParseOpensmLog),
 	"perfquery_hca.txt":                                   by("ibnet", ibnet.ParsePerfquery),
 	"perfquery_switch.txt":                                by("ibnet", ibnet.ParsePerfquery),
-	"perftest_ib_loopback_8M.txt":                         later(measurement),
-	"perftest_ib_loopback_all_sizes.txt":                  later(measurement),
-	"perftest_ib_write_bw_cx3_mib.txt":                    later(measurement),
-	"perftest_ib_write_bw_edr_ib_header.txt":              later(measurement),
-	"perftest_ib_write_bw_spark_rail1_run_infinitely.txt": later(measurement),
-	"perftest_ib_write_lat_cx3.txt":                       later(measurement),
-	"perftest_out_json_invalid_unquoted.json":             later(measurement),
+	"perftest_ib_loopback_8M.txt":                         by("perftest", perftest.Read),
+	"perftest_ib_loopback_all_sizes.txt":                  by("perftest", perftest.Read),
+	"perftest_ib_write_bw_cx3_mib.txt":                    by("perftest", perftest.Read),
+	"perftest_ib_write_bw_edr_ib_header.txt":              by("perftest", perftest.Read),
+	"perftest_ib_write_bw_spark_rail1_run_infinitely.txt": by("perftest", perftest.Read),
+	"perftest_ib_write_lat_cx3.txt":                       by("perftest", perftest.Read),
+	"perftest_out_json_invalid_unquoted.json":             by("perftest", perftest.ReadJSON),
 	"proc_limits_memlock_64k.txt":                         by("host", host.ParseLimits),
 	"ray_status_1node_template.txt":                       later(servingLog),
 	"ray_status_2node_16gpu_idle.txt":                     later(servingLog),
