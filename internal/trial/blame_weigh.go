@@ -1,0 +1,207 @@
+package trial
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// tails is how heavy the tails of noise are: degrees of freedom of Student's distribution.
+// Four lets one run in a hundred be five standard deviations off, as busy hosts do.
+const tails = 4
+
+// odd is how unlikely a run is that is x off, as a logarithm.
+func (m *mesh) odd(x float64) float64 {
+	x /= m.sigma
+	return (tails + 1) / 2.0 * math.Log1p(x*x/tails)
+}
+
+// worth is how much likelier the runs of a tie are when it is worse by size.
+func (m *mesh) worth(t *tie, size float64) (w float64) {
+	level := m.levels[t.like]
+	for _, r := range t.runs {
+		w += m.odd(r-level) - m.odd(r-level-size)
+	}
+	return w
+}
+
+// low reports whether a tie is bad enough to be looked at.
+func (m *mesh) low(t *tie) bool { return t.e > 0.6*m.least }
+
+// against is how unlikely a tie must be with a blame to speak against it.
+const against = -2
+
+// weigh works out gain, which is less than zero when ties speak against the claim.
+func (m *mesh) weigh(c *claim, explained []bool, room []float64) {
+	c.gain, c.sizes, c.stale = -1, c.sizes[:0], false
+	total, free, runs := 0.0, 0, 0
+	smallest := math.Inf(1)
+	own := make([]int, m.likes)
+	for _, part := range c.parts {
+		room = room[:0]
+		bad := 0
+		for _, i := range part {
+			if explained[i] {
+				continue
+			}
+			room = append(room, m.ties[i].e)
+			if m.low(&m.ties[i]) {
+				bad++
+			}
+		}
+		if len(room) == 0 {
+			c.sizes = append(c.sizes, 0)
+			continue
+		}
+		if 2*bad < len(room) {
+			return
+		}
+		size := median(room)
+		if size < m.least || !c.alone && !m.partners(c, part, size, explained) {
+			return
+		}
+		contra := 0
+		for _, i := range part {
+			if explained[i] {
+				continue
+			}
+			t := &m.ties[i]
+			w := m.worth(t, size)
+			if w < against || c.alone && slices.Min(t.runs)-m.levels[t.like] < size/3 {
+				contra++ // what is wrong with a pair is wrong every time
+			}
+			total += w
+			runs += len(t.runs)
+			own[t.like] += len(t.runs)
+		}
+		if float64(contra) > m.contra*float64(len(room)) {
+			return
+		}
+		free += len(room)
+		smallest = min(smallest, size)
+		c.sizes = append(c.sizes, size)
+	}
+	if free == 0 || m.careful > 0 && !m.sure(smallest, runs, own) {
+		return
+	}
+	c.gain = total - c.cost
+}
+
+// sure reports whether a worsening is more than the runs that tell it, and those that it is
+// held against, may have given by chance.
+func (m *mesh) sure(size float64, runs int, own []int) bool {
+	others := -runs
+	for g, n := range own {
+		if n > 0 {
+			others += m.left[g]
+		}
+	}
+	if others <= 0 {
+		return false
+	}
+	// The median of normal noise is 1.25 times as uncertain as its mean.
+	err := 1.25 * m.sigma * math.Sqrt(1/float64(runs)+1/float64(others))
+	return size-m.careful*err >= m.least/2
+}
+
+// partners reports whether a part of a claim is bad with at least two other nodes: with one
+// alone it is that pair.
+func (m *mesh) partners(c *claim, part []int32, size float64, explained []bool) bool {
+	first := int32(-1)
+	for _, i := range part {
+		t := &m.ties[i]
+		if t.e < size/2 || explained[i] {
+			continue
+		}
+		node := m.nodes.of[t.b]
+		if c.self >= 0 {
+			node = m.nodes.of[t.other(c.self)]
+		}
+		switch {
+		case first < 0:
+			first = node
+		case node != first, c.self < 0 && m.nodes.of[t.a] != first:
+			return true
+		}
+	}
+	return false
+}
+
+// explain takes the claim that explains most, then the one that explains most of the rest,
+// until none is likely enough. What is explained speaks neither for nor against others: two
+// faults on one path do not add up.
+func (m *mesh) explain() (faults []*claim, explained []bool) {
+	explained = make([]bool, len(m.ties))
+	if !slices.ContainsFunc(m.ties, func(t tie) bool { return m.low(&t) }) {
+		return nil, explained
+	}
+	m.left = make([]int, m.likes)
+	for i := range m.ties {
+		m.left[m.ties[i].like] += len(m.ties[i].runs)
+	}
+	all := m.claims()
+	room := make([]float64, 0, len(m.ties))
+	for _, c := range all {
+		m.weigh(c, explained, room)
+	}
+	for {
+		var best *claim
+		for _, c := range all {
+			if c.gain >= m.accept && (best == nil || better(c, best) < 0) {
+				best = c
+			}
+		}
+		if best == nil {
+			return faults, explained
+		}
+		if best.stale {
+			m.weigh(best, explained, room)
+			continue
+		}
+		m.widen(best, explained)
+		faults = append(faults, best)
+		for _, part := range best.parts {
+			for _, i := range part {
+				if t := &m.ties[i]; !explained[i] {
+					explained[i] = true
+					m.left[t.like] -= len(t.runs)
+				}
+			}
+		}
+		for _, c := range all {
+			c.stale = true
+		}
+		best.gain = -1
+	}
+}
+
+// widen makes a pair that is bad in one direction one that is bad in both, when the other
+// direction looks so too: for itself it may be too noisy to say.
+func (m *mesh) widen(c *claim, explained []bool) {
+	if c.kind != "pair" || c.way == "" {
+		return
+	}
+	t := &m.ties[c.parts[0][0]]
+	for _, i := range m.from[t.b] {
+		if back := &m.ties[i]; back.b == t.a && !explained[i] && back.e >= m.least && m.worth(back, back.e) > 0 {
+			c.way, c.parts, c.sizes = "", append(c.parts, []int32{i}), append(c.sizes, back.e)
+			return
+		}
+	}
+}
+
+func better(a, b *claim) int {
+	if math.Abs(a.gain-b.gain) < 1e-6 {
+		return cmp.Compare(a.rank, b.rank)
+	}
+	return cmp.Compare(b.gain, a.gain)
+}
+
+func sortedPairs(pairs map[[2]int32][]int32) [][2]int32 {
+	keys := make([][2]int32, 0, len(pairs))
+	for k := range pairs {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return keys
+}
