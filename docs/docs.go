@@ -7,3 +7,8 @@ import "embed"
 //
 //go:embed checks/*.md
 var Checks embed.FS
+
+// Trials holds one page per trial: trials/ID.md.
+//
+//go:embed trials/*.md
+var Trials embed.FS

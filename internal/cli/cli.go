@@ -108,7 +108,8 @@ Exit codes: 0 yes, 1 no (a check failed), 2 trouble (bad flag or file),
   weft check                    judge the cluster
   weft explain roce.mtu         what a check means and how to mend it
   weft plan                     what would be changed, exactly
-  weft apply                    change it, one node first; weft undo takes it back`,
+  weft apply                    change it, one node first; weft undo takes it back
+  weft prove                    measure every pair against what it should reach`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -122,6 +123,6 @@ Exit codes: 0 yes, 1 no (a check failed), 2 trouble (bad flag or file),
 	f.BoolVar(&a.json, "json", false, "answer as one JSON document")
 	f.BoolVar(&a.jsonl, "jsonl", false, "answer as a stream of JSON events, one a line")
 	root.MarkFlagsMutuallyExclusive("json", "jsonl")
-	root.AddCommand(a.check(), a.plan(), a.init(), a.collect(), a.show(), a.explain(), a.status(), a.diff(), a.env(), a.demo(), a.version(), a.docs(), a.lab(), a.apply(), a.undo(), a.node())
+	root.AddCommand(a.check(), a.plan(), a.init(), a.collect(), a.show(), a.explain(), a.status(), a.diff(), a.env(), a.demo(), a.version(), a.docs(), a.lab(), a.apply(), a.undo(), a.prove(), a.nccl(), a.node())
 	return root
 }

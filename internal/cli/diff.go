@@ -17,13 +17,22 @@ import (
 func (a *app) diff() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff A [B]",
-		Short: "Say what changed between two dumps, or between a dump and now",
+		Short: "Say what changed between two dumps, a dump and now, or two proofs",
 		Long: `Compares the facts of two dumps. Without B, A is compared with now: the nodes of
 weft.yaml, or this machine. Counters, clocks and temperatures are not compared:
-they move by themselves. Exit code 1 when something changed.`,
-		Example: "  weft diff yesterday.dump today.dump\n  weft diff good.dump",
+they move by themselves. Exit code 1 when something changed.
+
+Two proofs of weft prove, by their files, their names or the word last, are compared
+number by number: what fell or rose by more than 5 %, beyond the noise of both.
+Exit code 1 when something fell.`,
+		Example: "  weft diff yesterday.dump today.dump\n  weft diff good.dump\n  weft diff 20261001-120000 last",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				if done, err := a.diffProofs(args[0], args[1]); done || err != nil {
+					return err
+				}
+			}
 			was, _, err := a.readFrom(args[0])
 			if err != nil {
 				return err

@@ -13,13 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/journal"
+	"weft/internal/meter"
 )
 
 // maxRequest bounds what a node reads from the one who asks.
 const maxRequest = 64 << 20
 
-// node is weft on the node's side of weft apply. People do not call it: apply, undo and
-// the units it writes do.
+// node is weft on the node's side of weft apply and weft prove. People do not call it:
+// apply, undo, prove and the units that apply writes do.
 func (a *app) node() *cobra.Command {
 	j := &journal.Journal{}
 	cmd := &cobra.Command{Use: "node", Short: "The node's side of weft apply", Hidden: true}
@@ -33,6 +34,9 @@ func (a *app) node() *cobra.Command {
 		cmd.AddCommand(c)
 		return c
 	}
+	cmd.AddCommand(&cobra.Command{Use: "meter", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return meter.Serve(cmd.Context(), a.in, a.out) // for weft prove; needs no root
+	}})
 	sub("begin", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		q, err := a.request()
 		if err != nil {
