@@ -87,7 +87,7 @@ func (p *Parser) pair(s speaker, m []byte, channel int) bool {
 		}
 	}
 	v, ok := p.via(via)
-	if !ok {
+	if !ok || to < 0 && p.viaList[v].Kind != "COLLNET" { // half a line
 		return true
 	}
 	way := sends // what has no direction is printed by the sender: P2P and SHM

@@ -41,8 +41,9 @@ func (p *Parser) who(b []byte) (s speaker, start int) {
 			word = word[i+1:]
 		}
 		s.dev = dev
-		s.proc, s.tid = p.procOf(word, b)
-		return s, off + start
+		var own int
+		s.proc, s.tid, own = p.procOf(word, b)
+		return s, off + start + own
 	}
 	if s.proc < 0 {
 		s.proc = p.proc(nil, nil, 0, b)
@@ -51,10 +52,10 @@ func (p *Parser) who(b []byte) (s speaker, start int) {
 }
 
 // procOf reads "host:pid:tid". A name alone is a host, as people write it who hide
-// the rest; nothing is nobody.
-func (p *Parser) procOf(word, before []byte) (proc, tid int) {
+// the rest; nothing is nobody. It returns where in the word the host begins, too.
+func (p *Parser) procOf(word, before []byte) (proc, tid, start int) {
 	if bytes.Equal(word, p.lastKey) && len(word) > 0 {
-		return p.last, p.lastTID(word)
+		return p.last, p.lastTID, p.lastStart
 	}
 	tid = -1
 	host, end, pid := word, len(word), 0
@@ -64,24 +65,16 @@ func (p *Parser) procOf(word, before []byte) (proc, tid int) {
 			host, end, pid, tid = shorter, len(rest), m, n
 		}
 	} else if len(hostName(word)) != len(word) {
-		return p.proc(nil, nil, 0, before), -1
+		return p.proc(nil, nil, 0, before), -1, 0
 	}
 	from := len(host) - len(hostName(host))
 	proc = p.proc(word[from:end], host[from:], pid, before)
+	start = max(from, len(host)-len(p.log.Procs[proc].Host))
 	if tid >= 0 {
 		p.lastKey = append(p.lastKey[:0], word...)
-		p.last = proc
+		p.last, p.lastTID, p.lastStart = proc, tid, start
 	}
-	return proc, tid
-}
-
-// lastTID reads the thread of a word that was read before.
-func (p *Parser) lastTID(word []byte) int {
-	_, tid, ok := cutNumber(word)
-	if !ok {
-		return -1
-	}
-	return tid
+	return proc, tid, start
 }
 
 // proc returns the index of a process, made when it is new.
@@ -97,7 +90,7 @@ func (p *Parser) proc(key, host []byte, pid int, before []byte) int {
 			return i
 		}
 	}
-	if len(p.log.Procs) == maxProcs {
+	if len(p.log.Procs) >= maxProcs-1 && len(key) > 0 { // one place is for lines without a speaker
 		p.over("processes")
 		return p.proc(nil, nil, 0, nil)
 	}

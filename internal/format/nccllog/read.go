@@ -26,18 +26,19 @@ func Read(r io.Reader) (Log, error) {
 type Parser struct {
 	log Log
 
-	procs   map[string]int // "host:pid" → index in log.Procs
-	hosts   map[string]bool
-	lastKey []byte // of the line before: most lines have the same speaker
-	last    int
-	threads map[thread]int    // the member that a thread worked on last
-	ptrs    map[pointer]int   // the member behind an address
-	ranks   map[procRank]int  // the newest member of a process with this rank
-	vias    map[string]int    // as printed → index in viaList
-	viaAt   map[Via]int       // → index in viaList
-	uses    map[memberVia]int // → index in log.Uses
-	viaList []Via
-	events  map[eventKey]int
+	procs              map[string]int // "host:pid" → index in log.Procs
+	hosts              map[string]bool
+	lastKey            []byte // of the line before: most lines have the same speaker
+	last               int
+	lastTID, lastStart int
+	threads            map[thread]int    // the member that a thread worked on last
+	ptrs               map[pointer]int   // the member behind an address
+	ranks              map[procRank]int  // the newest member of a process with this rank
+	vias               map[string]int    // as printed → index in viaList
+	viaAt              map[Via]int       // → index in viaList
+	uses               map[memberVia]int // → index in log.Uses
+	viaList            []Via
+	events             map[eventKey]int
 
 	at       Place
 	wrapped  int // event whose line may go on in the next; -1 none
