@@ -59,6 +59,9 @@ func TestRealLost(t *testing.T) {
 	if os.Getenv("WEFT_LAB_TEST") != "full" {
 		order = []string{"act 2"} // the file of one step is there, that of the other is not
 	}
+	if only := os.Getenv("WEFT_LAB_AT"); only != "" { // these points alone: WEFT_LAB_AT=kept,tidied
+		order = strings.Split(only, ",")
+	}
 	for _, k := range kinds {
 		if only := os.Getenv("WEFT_LAB_LOST"); only != "" && only != k {
 			continue // one kind alone: make apply-test WEFT_LAB_LOST=ssh
@@ -256,7 +259,11 @@ func (v *victim) over(known int, point, kind string) {
 // loseWeft has weft apply begin, and kills it or its connection.
 func (v *victim) loseWeft(known int, point, kind string) {
 	t := v.t
-	cmd := v.command("apply", "plan.json", "--yes", "--deadline", "10s")
+	deadline := "10s"
+	if point == "confirmed" || point == "kept" || point == "tidied" { // weft must get there in time
+		deadline = "90s"
+	}
+	cmd := v.command("apply", "plan.json", "--yes", "--deadline", deadline)
 	cmd.Env = append(os.Environ(), "WEFT_TEST_PAUSE="+point+" 4")
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
