@@ -27,10 +27,8 @@ func (a *app) diffProofs(was, now string) (done bool, err error) {
 		}
 	}
 	r := report.ProofDiff{Was: both[0].ID, Now: both[1].ID, Changes: trial.Compare(*both[0], *both[1])}
-	for _, c := range r.Changes {
-		if c.Worse() {
-			a.code = exitNo
-		}
+	if report.Fell(r.Changes) {
+		a.code = exitNo
 	}
 	if a.json || a.jsonl {
 		return true, report.JSON(a.out, "proof diff", r)

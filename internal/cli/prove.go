@@ -259,10 +259,8 @@ func exitOfProof(r report.ProofReport) int {
 			return exitNo
 		}
 	}
-	for _, c := range r.Changes {
-		if c.Worse() {
-			return exitNo
-		}
+	if report.Fell(r.Changes) {
+		return exitNo
 	}
 	return code
 }

@@ -102,8 +102,11 @@ func (p *prover) open(ctx context.Context, rounds []trial.Round) {
 	p.say(0, len(names), "putting meters on nodes")
 	var n int
 	var wg sync.WaitGroup
+	opening := make(chan struct{}, exec.DefaultWidth)
 	for _, name := range names {
+		opening <- struct{}{}
 		wg.Go(func() {
+			defer func() { <-opening }()
 			s, err := p.way.Open(ctx, name)
 			var busy string
 			if err == nil && !p.Disturb {

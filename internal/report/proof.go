@@ -168,7 +168,7 @@ func writeChanges(b *strings.Builder, o Options, against string, changes []trial
 	}
 	fmt.Fprintf(b, "against proof %s:\n", clean(against))
 	for _, c := range changes {
-		fmt.Fprintf(b, "  %s\n", wrap(clean(c.String()), o.Width, 4))
+		fmt.Fprintf(b, "  %-7s  %s\n", c.Kind, wrap(clean(c.What), o.Width, 11))
 	}
 }
 
@@ -203,6 +203,11 @@ func missing(cells []trial.Cell) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s  %s  %s  %s: %s", word, k.trial, clean(nodeset.Fold(nodes[k])), plural(count[k], "cell"), clean(k.why)))
 	}
 	return lines
+}
+
+// Fell reports whether something is worse than it was, or gone.
+func Fell(changes []trial.Change) bool {
+	return slices.ContainsFunc(changes, func(c trial.Change) bool { return c.Kind == "worse" || c.Kind == "gone" })
 }
 
 // ProofDiff is what changed between two proofs.
