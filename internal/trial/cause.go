@@ -10,7 +10,7 @@ import (
 // problems makes a problem of every thing that is to blame, whatever trials it shows in.
 func (j *judge) problems(faults []fault) []Problem {
 	var all []Problem
-	for _, same := range merged(faults) {
+	for _, same := range merged(j.pruned(faults)) {
 		all = append(all, j.problem(same))
 	}
 	slices.SortStableFunc(all, func(a, b Problem) int {
@@ -19,7 +19,33 @@ func (j *judge) problems(faults []fault) []Problem {
 	return all
 }
 
-// merged puts faults together that blame the same thing, in the order they were found.
+// pruned leaves out losses at ports that something else is said of already.
+func (j *judge) pruned(faults []fault) (kept []fault) {
+	for _, f := range faults {
+		if f.losses == 0 || !slices.ContainsFunc(faults, func(o fault) bool { return o.losses == 0 && !sameEnds(o.at, f.at) && j.covers(o, f.at[0]) }) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// covers reports whether a fault is about something that an end is, or is a part of.
+func (j *judge) covers(f fault, e End) bool {
+	switch f.kind {
+	case "rail":
+		return f.at[0].Node == j.ss.rails[e]
+	case "cluster":
+		return true
+	case "switch":
+		return slices.ContainsFunc(f.at, func(at End) bool { return at.Node == j.ss.plugs[e].leaf })
+	case "node":
+		return f.at[0].Node == e.Node
+	}
+	return slices.Contains(f.at, e)
+}
+
+// merged puts faults together that blame the same thing, in the order they were found. A
+// pair that one trial blames is the same as a port that another blames, when it is its.
 func merged(faults []fault) (groups [][]fault) {
 	for _, f := range faults {
 		i := slices.IndexFunc(groups, func(g []fault) bool { return g[0].kind == f.kind && sameEnds(g[0].at, f.at) })
@@ -28,6 +54,20 @@ func merged(faults []fault) (groups [][]fault) {
 			continue
 		}
 		groups[i] = append(groups[i], f)
+	}
+	for i := 0; i < len(groups); i++ {
+		if groups[i][0].kind != "pair" {
+			continue
+		}
+		k := slices.IndexFunc(groups, func(g []fault) bool {
+			return g[0].kind == "port" && slices.Contains(groups[i][0].at, g[0].at[0]) &&
+				!slices.ContainsFunc(g, func(f fault) bool { return f.trial.ID == groups[i][0].trial.ID })
+		})
+		if k >= 0 {
+			groups[k] = append(groups[k], groups[i]...)
+			groups = slices.Delete(groups, i, i+1)
+			i--
+		}
 	}
 	return groups
 }
@@ -39,38 +79,67 @@ func sameEnds(a, b []End) bool {
 
 // problem is what is known of a thing that is to blame.
 func (j *judge) problem(same []fault) Problem {
-	worst := same[0]
+	worst, thing := same[0], same[0]
 	for _, f := range same[1:] {
-		if rank(f.status) > rank(worst.status) {
+		if f.kind == thing.kind && (rank(f.status) > rank(worst.status) || rank(f.status) == rank(worst.status) && worst.losses > 0) {
 			worst = f
 		}
 	}
-	p := Problem{Trial: worst.trial.ID, Status: worst.status.String(), Kind: worst.kind, At: worst.at, Way: worst.way}
+	p := Problem{Trial: worst.trial.ID, Status: worst.status.String(), Kind: thing.kind, At: thing.at, Way: wayOf(same)}
+	var cells []int
 	for _, f := range same {
-		p.Cells += len(f.cells)
+		for _, i := range f.cells {
+			if !slices.Contains(cells, i) || len(cells) > 1000 {
+				cells = append(cells, i)
+			}
+		}
 		if f.trial.ID != p.Trial && !slices.Contains(p.Also, f.trial.ID) {
 			p.Also = append(p.Also, f.trial.ID)
 		}
-		if f.trial.ID == p.Trial && f.way != p.Way {
-			p.Way = "" // sending and receiving
+	}
+	p.Cells = len(cells)
+	p.Got, p.Want = worst.texts()
+	j.explainWhy(&p, worst, cells)
+	return p
+}
+
+// wayOf is the direction that all directed trials agree on.
+func wayOf(same []fault) string {
+	way, told := "", false
+	for _, f := range same {
+		switch {
+		case !directed(f.trial) || f.kind != same[0].kind || f.losses > 0 && told:
+		case !told:
+			way, told = f.way, true
+		case f.way != way:
+			way = ""
 		}
 	}
-	u := worst.trial.Unit
+	return way
+}
+
+// texts are what was seen and what should have been.
+func (f *fault) texts() (got, want string) {
+	u := f.trial.Unit
 	switch {
-	case worst.got == 0:
-		p.Got = cmp.Or(worst.reason, "no number")
-	case len(worst.cells) < worst.of:
-		p.Got = fmt.Sprintf("%s in %d of %d cells", u.Text(worst.got), len(worst.cells), worst.of)
+	case f.gotText != "":
+		got = f.gotText
+	case f.got == 0:
+		got = cmp.Or(f.reason, "no number")
+	case len(f.cells) < f.of:
+		got = fmt.Sprintf("%s in %d of %d cells", u.Text(f.got), len(f.cells), f.of)
 	default:
-		p.Got = u.Text(worst.got)
+		got = u.Text(f.got)
 	}
 	switch {
-	case worst.want == 0:
-		p.Want = "a number"
-	case worst.like:
-		p.Want = u.Text(worst.want) + ", as on like paths"
+	case f.wantText != "":
+		want = f.wantText
+	case f.want == 0:
+		want = "a number"
+	case f.like:
+		want = u.Text(f.want) + ", as on like paths"
 	default:
-		p.Want = u.Text(worst.want)
+		want = u.Text(f.want)
 	}
-	return p
+	return got, want
 }

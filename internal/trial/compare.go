@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"weft/internal/fact"
@@ -29,21 +30,22 @@ func (c Change) Worse() bool { return c.Kind == "worse" || c.Kind == "gone" }
 const regression = 0.05
 
 // Compare says what changed from one proof to another: numbers that moved by more than
-// 5 % beyond the intervals of both, numbers that are gone or new, and what is different
-// about the nodes, which may explain it. Numbers first, the gravest of them first.
+// 5 % beyond the intervals of both and beyond the noise of their trial, numbers that are
+// gone or new, and what is different about the nodes, which may explain it. Numbers first,
+// the gravest of them first.
 func Compare(old, now Proof) (changes []Change) {
-	type key struct {
-		trial string
-		pair  Pair
+	was := make(map[cellKey]*Cell, len(old.Cells))
+	for i := range old.Cells {
+		was[keyOf(&old.Cells[i])] = &old.Cells[i]
 	}
-	was := map[key]Cell{}
-	for _, c := range old.Cells {
-		was[key{c.Trial, c.Pair}] = c
-	}
-	for _, c := range now.Cells {
-		o, ok := was[key{c.Trial, c.Pair}]
-		delete(was, key{c.Trial, c.Pair})
-		if ch, ok := compareCells(o, c, ok); ok {
+	noise := compareNoise(was, now)
+	for i := range now.Cells {
+		c := &now.Cells[i]
+		o, ok := was[keyOf(c)]
+		if !ok {
+			continue // it was not measured then: a sample draws others each time
+		}
+		if ch, ok := compareCells(o, c, noise[c.Trial]); ok {
 			changes = append(changes, ch)
 		}
 	}
@@ -69,12 +71,59 @@ func fell(c Change) float64 {
 	return float64(now)/float64(was) - 1
 }
 
-// compareCells compares one number with what it was. A pair that was not measured in the
-// earlier proof is no change: a sample draws others each time.
-func compareCells(o, c Cell, both bool) (Change, bool) {
+// cellKey names a cell of a proof.
+type cellKey struct {
+	trial string
+	pair  Pair
+}
+
+// keyOf is the name of a cell; one that stands for both directions has one name.
+func keyOf(c *Cell) cellKey {
+	k := cellKey{c.Trial, c.Pair}
+	if t, ok := ByID(c.Trial); ok && !t.Both && k.pair.B.String() < k.pair.A.String() {
+		k.pair = k.pair.Turned()
+	}
+	return k
+}
+
+// compareNoise is by how much the numbers of each trial move by themselves, as a standard
+// deviation of logarithms. It is taken from the quarter that moved least, for half of a
+// small cluster may have changed, and all of it together: few numbers tell no noise.
+func compareNoise(was map[cellKey]*Cell, now Proof) map[string]float64 {
+	shifts := map[string][]float64{}
+	for i := range now.Cells {
+		c := &now.Cells[i]
+		if o := was[keyOf(c)]; o != nil && o.Got.Known() && c.Got.Known() {
+			u := unitOf(c.Trial)
+			shifts[c.Trial] = append(shifts[c.Trial], badness(u, c.Got.Or(0))-badness(u, o.Got.Or(0)))
+		}
+	}
+	noise := map[string]float64{}
+	for id, all := range shifts {
+		if len(all) < 8 {
+			continue
+		}
+		noise[id] = min(stillest(all, 0), stillest(all, median(slices.Clone(all))))
+	}
+	return noise
+}
+
+// stillest is the standard deviation about a middle that the quarter nearest to it tells: of
+// a normal distribution a quarter lies within 0.319 of them.
+func stillest(all []float64, middle float64) float64 {
+	off := make([]float64, len(all))
+	for i, x := range all {
+		off[i] = math.Abs(x - middle)
+	}
+	slices.Sort(off)
+	return off[len(off)/4] / 0.319
+}
+
+// compareCells compares one number with what it was.
+func compareCells(o, c *Cell, noise float64) (Change, bool) {
 	ch := Change{Trial: c.Trial, Pair: c.Pair, Was: o.Got, Now: c.Got}
 	switch {
-	case !both || c.Skipped:
+	case c.Skipped:
 		return ch, false
 	case o.Got.Known() && !c.Got.Known():
 		ch.Kind, ch.To = "gone", c.Missing
@@ -85,8 +134,11 @@ func compareCells(o, c Cell, both bool) (Change, bool) {
 	case !c.Got.Known():
 		return ch, false
 	}
-	part := fell(ch)
-	apart := c.High < o.Low || c.Low > o.High // the intervals do not touch
+	u := unitOf(c.Trial)
+	shift := math.Abs(badness(u, c.Got.Or(0)) - badness(u, o.Got.Or(0)))
+	lowO, highO := o.interval()
+	lowC, highC := c.interval()
+	part, apart := fell(ch), (highC < lowO || lowC > highO) && shift > 3*noise
 	switch {
 	case part > regression && apart:
 		ch.Kind = "worse"
@@ -98,8 +150,26 @@ func compareCells(o, c Cell, both bool) (Change, bool) {
 	return ch, true
 }
 
+// interval is where a cell's number lies: its confidence interval, and what single runs gave.
+func (c *Cell) interval() (low, high Amount) {
+	low, high = c.Got.Or(0), c.Got.Or(0)
+	if c.Low > 0 {
+		low = min(low, c.Low)
+	}
+	high = max(high, c.High)
+	for _, r := range c.Runs {
+		low, high = min(low, r), max(high, r)
+	}
+	return low, high
+}
+
 // compareNodes says what is different about the machines.
 func compareNodes(old, now Proof) (changes []Change) {
+	for _, v := range [][3]string{{"weft", old.Weft, now.Weft}, {"engine", old.Engine, now.Engine}} {
+		if v[1] != v[2] && v[1] != "" && v[2] != "" {
+			changes = append(changes, Change{Kind: "version", Node: "all", What: v[0], From: v[1], To: v[2]})
+		}
+	}
 	was := map[string]NodeAt{}
 	for _, n := range old.Nodes {
 		was[n.Name] = n
@@ -110,7 +180,8 @@ func compareNodes(old, now Proof) (changes []Change) {
 			continue
 		}
 		named := false
-		names := maps.Clone(n.Versions)
+		names := map[string]string{}
+		maps.Copy(names, n.Versions)
 		maps.Copy(names, o.Versions)
 		for _, what := range slices.Sorted(maps.Keys(names)) {
 			if o.Versions[what] != n.Versions[what] {

@@ -45,6 +45,7 @@ type judge struct {
 	hopes  []hope
 	trials []Trial          // that there are cells of, in the order of All
 	of     map[string][]int // trial → its cells
+	known  *known           // made by findings
 }
 
 func newJudge(c *check.Case, cells []Cell) *judge {
@@ -127,7 +128,7 @@ func amount(u Unit, bad float64) Amount {
 	return Amount(math.Round(math.Exp(bad)))
 }
 
-// runs are the numbers of a cell, one for each time it was run.
+// numbers are those of a cell, one for each time it was run.
 func (c *Cell) numbers() []Amount {
 	if len(c.Runs) > 0 {
 		return c.Runs

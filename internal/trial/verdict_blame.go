@@ -21,6 +21,9 @@ type fault struct {
 	want   Amount // what they should be; 0 where nobody knows
 	like   bool   // want is what like paths reach
 	reason string // why, where that is known already: counters, a node that died
+
+	gotText, wantText string  // where it is not about the trial's own numbers
+	losses            float64 // in the middle of its runs, where it is about them
 }
 
 // blame finds what spoils the cells of a trial, and marks them.
@@ -40,7 +43,8 @@ func (j *judge) blame(t Trial) (faults []fault) {
 	}
 	faults = append(faults, j.banded(t, explained)...)
 	faults = append(faults, j.missing(t)...)
-	return faults
+	faults = append(faults, j.unmoved(t)...)
+	return append(faults, j.losses(t)...)
 }
 
 // best notes in every cell what like paths reach.
