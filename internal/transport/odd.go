@@ -264,6 +264,9 @@ func (v *view) directOf(proc, dev int, gpu string, row Row, uses []Use) []Findin
 	p := &v.log.Procs[proc]
 	f := Finding{ID: idDirect, Want: "GPUDirect RDMA", next: "weft check gpu.direct pcie.numa node.acs",
 		Why: "every transfer is copied through host memory, at a fraction of the bandwidth"}
+	if class(strings.TrimPrefix(row.Transport, "NET/"), p.Provider.Text) != classRDMA {
+		return nil
+	}
 	place := row.place
 	can, note := canDirect(gpu)
 	switch row.Direct {
@@ -313,7 +316,7 @@ func (v *view) directOf(proc, dev int, gpu string, row Row, uses []Use) []Findin
 	case DirectYes:
 		f.Status, f.Got, f.Want, f.Why = check.Pass, "GPUDirect RDMA", "", "the NIC reads and writes GPU memory"
 	default:
-		if class(strings.TrimPrefix(row.Transport, "NET/"), p.Provider.Text) != classRDMA || v.possible(p) != yes {
+		if v.possible(p) != yes {
 			return nil
 		}
 		f.Status, f.Got, f.Want, f.Why = check.Pass, "GPUDirect RDMA is possible", "", "no channel line proves that it was used"

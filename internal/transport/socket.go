@@ -91,7 +91,7 @@ func (v *view) carries(out *Verdict) []carried {
 	return list
 }
 
-const slowTCP = "traffic between nodes goes through the kernel's TCP, at a fraction of the bandwidth and many times the latency, and nothing else tells"
+const slowTCP = "traffic between nodes goes through the kernel's TCP, at a fraction of the bandwidth and many times the latency, and no error says so"
 
 // judgeSocket: sockets where RDMA was expected are a failure; where it is not known
 // what was expected, that is said.
