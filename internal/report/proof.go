@@ -150,10 +150,10 @@ func writeProblem(b *strings.Builder, o Options, p trial.Problem) {
 	line := fmt.Sprintf("%s%s  %s: %s, want %s: %s", clean(p.Trial), also, where, clean(p.Got), clean(p.Want), clean(p.Why))
 	fmt.Fprintf(b, "%s %s\n", paint(o.Colour, status), wrap(line, o.Width, 8))
 	if len(p.Ruled) > 0 {
-		fmt.Fprintf(b, "      known to be right: %s\n", wrap(clean(strings.Join(p.Ruled, "; ")), o.Width, 25))
+		fmt.Fprintf(b, "        known to be right: %s\n", wrap(clean(strings.Join(p.Ruled, "; ")), o.Width, 27))
 	}
 	for i, l := range p.Look {
-		fmt.Fprintf(b, "      %d. %s\n", i+1, wrap(clean(l), o.Width, 9))
+		fmt.Fprintf(b, "        %d. %s\n", i+1, wrap(clean(l), o.Width, 11))
 	}
 	b.WriteString("\n")
 }
