@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -66,7 +67,7 @@ func (ss *sides) expect(t Trial, p Pair) hope {
 func expectRate(a, b *side, ways ways) hope {
 	for _, s := range []*side{a, b} {
 		if s.none != "" {
-			return hope{why: s.none, limiter: s.shaped}
+			return hope{why: s.none, limiter: cmp.Or(a.shaped, b.shaped)}
 		}
 	}
 	mtu := a.mtu

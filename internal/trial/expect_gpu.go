@@ -50,7 +50,7 @@ func judgeDirect(got, high, host Amount) Verdict {
 	v := Verdict{Want: fact.Some(host), Limiter: "what the same pair reaches between the memories of the hosts"}
 	v.Status = band(got, high, host)
 	switch {
-	case float64(high)*staged < float64(host):
+	case float64(max(got, high))*staged < float64(host):
 		v.Status, v.Why = check.Fail, "every transfer is copied through host memory: GPUDirect is not used"
 	case v.Status != check.Pass:
 		v.Why = fmt.Sprintf("%d %% of what host memory reaches: the way between GPU and NIC is long or narrow", 100*got/max(host, 1))

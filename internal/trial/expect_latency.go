@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"strings"
 
 	"weft/internal/unit"
@@ -61,7 +62,7 @@ func expectLatency(t Trial, a, b *side) hope {
 	for _, s := range []*side{a, b} {
 		switch {
 		case s.soft != "":
-			return hope{why: s.soft + " is as quick as its processor: nobody can say how quick that should be", limiter: s.shaped}
+			return hope{why: s.soft + " is as quick as its processor: nobody can say how quick that should be", limiter: cmp.Or(a.shaped, b.shaped)}
 		case s.port == nil:
 			return hope{why: s.none}
 		}
