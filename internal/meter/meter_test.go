@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weft/internal/trial"
+	"weft/internal/verbs"
 )
 
 // asker speaks to a meter in this process.
@@ -200,5 +201,21 @@ func TestCounters(t *testing.T) {
 	c := ans.Counters
 	if len(c) != 2 || c["mlx5_0/1"]["port_xmit_data"] != 1000 || c["mlx5_0/1"]["local_ack_timeout_err"] != 2 || c["eth0"]["tx_bytes"] != 77 {
 		t.Errorf("%v", c)
+	}
+}
+
+// TestRates: the first sample fills the queues, and what is less than several batches is
+// put together.
+func TestRates(t *testing.T) {
+	ms := time.Millisecond
+	all := []verbs.Sample{{At: 25 * ms, Bytes: 1000}, {At: 50 * ms, Bytes: 1400}, {At: 75 * ms, Bytes: 1800}, {At: 100 * ms, Bytes: 2200}, {At: 125 * ms, Bytes: 2300}}
+	if got := rates(all, 100); len(got) != 3 || got[0] != 128000 || got[2] != 128000 {
+		t.Errorf("%v", got)
+	}
+	if got := rates(all, 200); len(got) != 1 || got[0] != 128000 {
+		t.Errorf("larger batches: %v", got)
+	}
+	if got := rates(nil, 1); got != nil {
+		t.Errorf("of nothing: %v", got)
 	}
 }

@@ -82,30 +82,34 @@ func (s *server) push(ctx context.Context, a Ask) (Answer, error) {
 	}
 	ctx, done := l.run(ctx)
 	defer done()
-	limit := verbs.Limit{For: time.Duration(a.Seconds * float64(time.Second))}
-	flow, err := l.conn.Stream(ctx, limit, each)
 	o := l.conn.Options()
-	return Answer{Samples: rates(flow, int64(o.Size)*int64(o.Batch)), Note: note(l.conn)}, class("peer", err)
+	batch := int64(o.Size) * int64(o.Batch)
+	limit := verbs.Limit{For: time.Duration(a.Seconds * float64(time.Second))}
+	if effort, ok := trial.EffortByWord(a.Effort); ok {
+		limit.Enough = func(s []verbs.Sample) bool { return effort.Enough(rates(s, batch)) }
+	}
+	flow, err := l.conn.Stream(ctx, limit, each)
+	samples := rates(flow.Samples, batch)
+	if len(samples) == 0 && flow.Bytes > 0 { // too slow for a sample
+		samples = []trial.Amount{trial.Amount(flow.Rate())}
+	}
+	return Answer{Samples: samples, Note: note(l.conn)}, class("peer", err)
 }
 
-// rates are the samples of a flow. The first fills the queues, so it is left out. On a slow
-// path the completions of whole batches come less often than samples are taken, so some
-// samples are put together until each has several.
-func rates(f verbs.Flow, batch int64) (out []trial.Amount) {
+// rates are what went through between samples. The first fills the queues, so it is left
+// out. On a slow path the completions of whole batches come less often than samples are
+// taken, so samples are put together until each has several batches.
+func rates(all []verbs.Sample, batch int64) (out []trial.Amount) {
 	const batches = 4
-	var from verbs.Sample
-	for i, s := range f.Samples {
-		if i == 0 {
-			from = s
-			continue
-		}
+	if len(all) == 0 {
+		return nil
+	}
+	from := all[0]
+	for _, s := range all[1:] {
 		if s.Bytes-from.Bytes >= batches*batch && s.At > from.At {
 			out = append(out, trial.Amount(float64(s.Bytes-from.Bytes)*8/(s.At-from.At).Seconds()))
 			from = s
 		}
-	}
-	if len(out) == 0 && f.Took > 0 && f.Bytes > 0 { // too slow for that
-		out = append(out, trial.Amount(f.Rate()))
 	}
 	return out
 }

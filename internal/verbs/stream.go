@@ -11,8 +11,9 @@ import (
 // Limit is how long to measure: until either is reached, and until the context is done
 // when both are zero. Stream counts in whole batches.
 type Limit struct {
-	For   time.Duration
-	Count int
+	For    time.Duration
+	Count  int
+	Enough func([]Sample) bool // asked at every sample of a Stream whether it may end; nil is never
 }
 
 // Flow is what went through a connection.
@@ -66,9 +67,10 @@ func newMeter(every time.Duration) *meter {
 	return &meter{make([]Sample, 0, maxSamples), every, every}
 }
 
-func (m *meter) mark(at time.Duration, bytes int64) {
+// mark takes a sample when it is time for one, and says whether it did.
+func (m *meter) mark(at time.Duration, bytes int64) bool {
 	if at < m.next {
-		return
+		return false
 	}
 	if len(m.samples) == maxSamples {
 		for i := range maxSamples / 2 {
@@ -79,6 +81,7 @@ func (m *meter) mark(at time.Duration, bytes int64) {
 	}
 	m.samples = append(m.samples, Sample{at, bytes})
 	m.next = at + m.every
+	return true
 }
 
 // drainTime is how long a run that was told to stop waits for what is under way.
@@ -147,8 +150,8 @@ func (c *Conn) Stream(ctx context.Context, l Limit, every time.Duration) (f Flow
 			}
 		}
 		f.Bytes = f.Messages * size
-		m.mark(f.Took, f.Bytes)
-		if l.For > 0 && f.Took >= l.For {
+		marked := m.mark(f.Took, f.Bytes)
+		if l.For > 0 && f.Took >= l.For || marked && left != 0 && l.Enough != nil && l.Enough(m.samples) {
 			left = 0
 		}
 	}
