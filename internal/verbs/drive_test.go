@@ -88,7 +88,7 @@ func kind(err error) string {
 }
 
 func (d *driver) do(o order) (r report, err error) {
-	limit := Limit{o.For, o.Count}
+	limit := Limit{For: o.For, Count: o.Count}
 	switch o.Do {
 	case "open":
 		return d.open(o)
