@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"weft/internal/check"
 )
 
 // problems makes a problem of every thing that is to blame, whatever trials it shows in.
 func (j *judge) problems(faults []fault) []Problem {
 	var all []Problem
-	for _, same := range merged(j.pruned(faults)) {
+	for _, same := range few(merged(j.pruned(faults))) {
 		all = append(all, j.problem(same))
 	}
 	slices.SortStableFunc(all, func(a, b Problem) int {
@@ -72,6 +74,47 @@ func merged(faults []fault) (groups [][]fault) {
 	return groups
 }
 
+// mostPairs is how many bad pairs of a trial are named one by one.
+const mostPairs = 16
+
+// few makes one of the pairs that are more than anybody reads: the worst are kept, the
+// others are counted.
+func few(groups [][]fault) (kept [][]fault) {
+	named, rest := map[string]int{}, map[string]int{} // trial → how many, where
+	for _, worst := range []check.Status{check.Fail, check.Warn} {
+		for _, g := range groups {
+			id := g[0].trial.ID
+			switch {
+			case g[0].status != worst:
+			case g[0].kind != "pair":
+				kept = append(kept, g)
+			case named[id] < mostPairs:
+				named[id]++
+				kept = append(kept, g)
+			default:
+				i, ok := rest[id]
+				if !ok {
+					i = len(kept)
+					rest[id] = i
+					g[0].kind, g[0].at, g[0].way, g[0].got, g[0].want = "cluster", nil, "", 0, 0
+					g[0].reason = "nothing is common to them: many links are bad, or something disturbed the measurement; measure again when the cluster is quiet"
+					g[0].wantText = "none"
+					kept = append(kept, g)
+					continue
+				}
+				f := &kept[i][0]
+				f.cells = append(f.cells, g[0].cells...)
+			}
+		}
+	}
+	for _, i := range rest {
+		f := &kept[i][0]
+		f.of = len(f.cells)
+		f.gotText = fmt.Sprintf("%d more bad pairs", len(f.cells))
+	}
+	return kept
+}
+
 // sameEnds reports whether two lists have the same ends, in either order.
 func sameEnds(a, b []End) bool {
 	return slices.Equal(a, b) || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
@@ -87,9 +130,11 @@ func (j *judge) problem(same []fault) Problem {
 	}
 	p := Problem{Trial: worst.trial.ID, Status: worst.status.String(), Kind: thing.kind, At: thing.at, Way: wayOf(same)}
 	var cells []int
+	seen := map[int]bool{}
 	for _, f := range same {
 		for _, i := range f.cells {
-			if !slices.Contains(cells, i) || len(cells) > 1000 {
+			if !seen[i] {
+				seen[i] = true
 				cells = append(cells, i)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/check"
+	"weft/internal/fact"
 )
 
 // topic is one thing that makes links slow. They are looked at in the order of CHECKS.md.
@@ -122,19 +123,27 @@ func (j *judge) mtuClue(e End, cells []int) (c clue) {
 	return c
 }
 
-// railMTU is the MTU that most other ends of a side's rail have; 0 when that is not known.
+// railMTU is the MTU that most ends of a side's rail have; 0 when that is not known.
 func (j *judge) railMTU(s *side) int {
-	var all []*side
-	for _, pa := range j.c.DataPorts() {
-		if e := (End{pa.Node.Name, pa.Port.Name}); e != s.End && j.ss.rails[e] == s.rail && pa.Port.IB() == false {
-			all = append(all, j.ss.at(e))
-		}
-	}
-	if s.port == nil || s.port.IB() || len(all) == 0 {
+	if s.port == nil || s.port.IB() {
 		return 0
 	}
-	usual, _ := check.Usual(all, func(o *side) int { return o.netMTU })
-	return usual
+	if j.mtus == nil {
+		rails := map[string][]int{}
+		for _, pa := range j.c.DataPorts() {
+			o := j.ss.at(End{pa.Node.Name, pa.Port.Name})
+			rails[o.rail] = append(rails[o.rail], o.netMTU)
+		}
+		j.mtus = map[string]int{}
+		for rail, all := range rails {
+			usual, count := check.Usual(all, func(mtu int) int { return mtu })
+			if 2*count == len(all) { // of two the larger is meant
+				usual = slices.Max(all)
+			}
+			j.mtus[rail] = usual
+		}
+	}
+	return j.mtus[s.rail]
 }
 
 // pathMTU is the largest packet that crosses from or to an end where larger ones are lost;
@@ -264,7 +273,7 @@ func (j *judge) looks(topic int, e End, peer End) []string {
 		return []string{"ibv_devinfo -d " + s.port.Device + " | grep mtu" + on}
 	case topic == 1 && s.soft != "" && netdev != "":
 		return []string{"tc -s qdisc show dev " + netdev + on}
-	case topic == 1 && s.link == roce && netdev != "" && !j.c.Direct():
+	case topic == 1 && s.link == roce && netdev != "" && !j.direct():
 		return []string{"sudo dcb pfc show dev " + netdev + on + ", and the same on " + j.switchPort(e)}
 	case topic == 2 && s.soft != "":
 		return []string{"what carries " + netdev + " below: the virtual switch, or the cable of the card under it"}
@@ -276,6 +285,14 @@ func (j *judge) looks(topic int, e End, peer End) []string {
 		return []string{"cat /sys/bus/pci/devices/" + s.port.BDF + "/numa_node" + on}
 	}
 	return nil
+}
+
+// direct reports whether cables join the nodes without a switch.
+func (j *judge) direct() bool {
+	if !j.cabled.Known() {
+		j.cabled = fact.Some(j.c.Direct())
+	}
+	return j.cabled.Or(false)
 }
 
 // addrOf is the address of an end, for a command.

@@ -158,7 +158,7 @@ func (j *judge) generic(p *Problem, cells []int) string {
 	switch {
 	case p.Kind == "pair" && j.lone(p.At, cells):
 		return "either end, or what joins them: with nobody else to meet it cannot be told which; facts and counters point at neither"
-	case p.Kind == "pair" && j.c.Direct():
+	case p.Kind == "pair" && j.direct():
 		return "each end is good with others, so the cable between them"
 	case p.Kind == "pair":
 		return "each end is good with others, so the way between them: one route through the switches, or one setting that only they have"

@@ -46,6 +46,8 @@ type judge struct {
 	trials []Trial          // that there are cells of, in the order of All
 	of     map[string][]int // trial → its cells
 	known  *known           // made by findings
+	mtus   map[string]int   // made by railMTU: rail → usual MTU
+	cabled fact.Val[bool]   // see direct
 }
 
 func newJudge(c *check.Case, cells []Cell) *judge {

@@ -123,22 +123,20 @@ func rank(s check.Status) int {
 
 // banded blames what fell out of its band although like paths are no better.
 func (j *judge) banded(t Trial, explained map[int]bool) (faults []fault) {
+	if t.Over == Cluster {
+		return j.collectives(t)
+	}
+	loud := func(c *Cell) bool { return c.Got.Known() && (c.Status == check.Warn || c.Status == check.Fail) }
+	if !slices.ContainsFunc(j.of[t.ID], func(i int) bool { return !explained[i] && loud(&j.cells[i]) }) {
+		return nil
+	}
 	m := &mesh{directed: directed(t), rules: yesNo, likes: 1}
-	bad := 0
 	for _, i := range j.of[t.ID] {
 		c := &j.cells[i]
-		if explained[i] || !c.Got.Known() || c.Status == check.Skip || c.Status == check.Unknown || t.Over == Cluster {
+		if explained[i] || !c.Got.Known() || c.Status == check.Skip || c.Status == check.Unknown {
 			continue
 		}
-		x := 0.0
-		if c.Status == check.Warn || c.Status == check.Fail {
-			x = 1
-			bad++
-		}
-		m.tie(j.ss, t, i, c.Pair, x)
-	}
-	if bad == 0 {
-		return j.collectives(t)
+		m.tie(j.ss, t, i, c.Pair, loud(c))
 	}
 	for _, c := range m.known() {
 		f := fault{trial: t, kind: c.kind, way: c.way, at: c.at}
@@ -164,7 +162,7 @@ func (j *judge) banded(t Trial, explained map[int]bool) (faults []fault) {
 // collectives makes a fault of every collective that falls short: there is one cell.
 func (j *judge) collectives(t Trial) (faults []fault) {
 	for _, i := range j.of[t.ID] {
-		if c := &j.cells[i]; t.Over == Cluster && (c.Status == check.Warn || c.Status == check.Fail) {
+		if c := &j.cells[i]; c.Status == check.Warn || c.Status == check.Fail {
 			faults = append(faults, fault{trial: t, status: c.Status, kind: "cluster", cells: []int{i}, of: 1,
 				got: c.Got.Or(0), want: c.Want.Or(0), reason: c.Why})
 		}
@@ -174,26 +172,16 @@ func (j *judge) collectives(t Trial) (faults []fault) {
 
 // missing blames what has no number.
 func (j *judge) missing(t Trial) (faults []fault) {
-	if t.Over == Cluster {
+	absent := func(i int) bool { return !j.cells[i].Skipped && !j.cells[i].Got.Known() }
+	if t.Over == Cluster || !slices.ContainsFunc(j.of[t.ID], absent) {
 		return nil
 	}
 	m := &mesh{directed: false, rules: yesNo, likes: 1}
 	m.contra = 0.1
-	bad := 0
 	for _, i := range j.of[t.ID] {
-		c := &j.cells[i]
-		if c.Skipped {
-			continue
+		if !j.cells[i].Skipped {
+			m.tie(j.ss, t, i, j.cells[i].Pair, absent(i))
 		}
-		x := 0.0
-		if !c.Got.Known() {
-			x = 1
-			bad++
-		}
-		m.tie(j.ss, t, i, c.Pair, x)
-	}
-	if bad == 0 {
-		return nil
 	}
 	for _, c := range m.known() {
 		f := fault{trial: t, status: check.Warn, kind: c.kind, at: c.at}
@@ -222,14 +210,20 @@ func usual(count map[string]int) (best string) {
 	return best
 }
 
-// tie adds a cell that is good (0) or bad (1).
-func (m *mesh) tie(ss *sides, t Trial, cell int, p Pair, bad float64) {
+// tie adds a cell that is good or bad.
+func (m *mesh) tie(ss *sides, t Trial, cell int, p Pair, bad bool) {
 	a, b := ss.at(p.A), ss.at(p.B)
 	if isRead(t.ID) {
 		a, b = b, a
 	}
-	m.ties = append(m.ties, tie{cell: cell, a: m.join(a), b: m.join(b), runs: []float64{bad}, e: bad})
+	runs := good
+	if bad {
+		runs = bads
+	}
+	m.ties = append(m.ties, tie{cell: cell, a: m.join(a), b: m.join(b), runs: runs, e: runs[0]})
 }
+
+var good, bads = []float64{0}, []float64{1}
 
 // known explains ties whose level is known: 0 is good.
 func (m *mesh) known() []*claim {
