@@ -241,9 +241,9 @@ func ipv4GID(t *testing.T, l lab.Lab, node string) int {
 	return n
 }
 
-// TestRealVerbs holds weft's engine to perftest, on the same machines in the same run, by
+// TestRealVerbsAgree holds weft's engine to perftest, on the same machines in the same run, by
 // medians of alternations.
-func TestRealVerbs(t *testing.T) {
+func TestRealVerbsAgree(t *testing.T) {
 	l := place(t, true)
 	s := up(t)
 	a, b := drivers(t, l, s)
@@ -279,5 +279,164 @@ func TestRealVerbs(t *testing.T) {
 		if room := map[bool]float64{false: 0.05, true: 0.10}[m.latency]; ratio < 1-room || ratio > 1+room {
 			t.Errorf("%s: weft's engine measured %.3f of what perftest did, want within %.0f %%", m, ratio, room*100)
 		}
+	}
+}
+
+// TestRealVerbs measures everything that weft's engine can, and has it fail in every way
+// that a lab has.
+func TestRealVerbs(t *testing.T) {
+	l := place(t, false)
+	s := up(t)
+	a, b := drivers(t, l, s)
+	gid := ipv4GID(t, l, a.node)
+	for _, op := range []verbs.Op{verbs.Write, verbs.Send, verbs.Read} {
+		for _, wait := range []verbs.Wait{verbs.Poll, verbs.Events} {
+			t.Run(fmt.Sprintf("%s %s", op, wait), func(t *testing.T) { everyMeasure(t, a, b, verbs.Options{Op: op, Wait: wait, GID: gid}) })
+		}
+	}
+	t.Run("set-up", func(t *testing.T) { setUp(t, a, b, gid) })
+	t.Run("trouble", func(t *testing.T) { trouble(t, l, a, b, gid) })
+}
+
+// everyMeasure runs bandwidth one way and both ways, and latency, over one connection each.
+func everyMeasure(t *testing.T, a, b *side, o verbs.Options) {
+	connect(a, b, o)
+	if o.Op == verbs.Send {
+		b.do(order{Do: "receive"})
+	}
+	flow := a.do(order{Do: "stream", For: 300 * time.Millisecond}).Flow
+	received := int64(0)
+	if o.Op == verbs.Send {
+		if received = b.do(order{Do: "stop"}).Flow.Bytes; received != flow.Bytes {
+			t.Errorf("%d bytes were sent, %d received", flow.Bytes, received)
+		}
+	}
+	if flow.Bytes == 0 || flow.Took < 300*time.Millisecond || flow.Took > 3*time.Second || len(flow.Samples) == 0 {
+		t.Errorf("one way: %+v", flow)
+	}
+
+	connect(a, b, o)
+	a.do(order{Do: "both", For: 300 * time.Millisecond})
+	b.do(order{Do: "both", For: 300 * time.Millisecond})
+	there, back := a.do(order{Do: "wait"}).Flow, b.do(order{Do: "wait"}).Flow
+	if there.Bytes == 0 || back.Bytes == 0 {
+		t.Errorf("both ways: %+v and %+v", there, back)
+	}
+
+	o.Size = 2
+	connect(a, b, o)
+	b.do(order{Do: "pong"})
+	times := a.do(order{Do: "ping", Count: 50}).Latency
+	again := a.do(order{Do: "ping", For: 100 * time.Millisecond}).Latency
+	b.do(order{Do: "stop"})
+	if times.Count != 50 || times.Min <= 0 || times.Min > times.Typical || times.Typical > times.P99 || times.P99 > times.Max || again.Count == 0 {
+		t.Errorf("latency: %+v, then %+v", times, again)
+	}
+	fmt.Printf("%-5s %-6s %12v %12v there %12v back %10v typical\n", o.Op, o.Wait, flow.Rate(), there.Rate(), back.Rate(), times.Typical)
+	a.do(order{Do: "close"})
+	b.do(order{Do: "close"})
+}
+
+// setUp times what a connection costs, from nothing to the first answer. The device stays
+// open from one to the next, as it does between the pairs of a matrix.
+func setUp(t *testing.T, a, b *side, gid int) {
+	var whole, local []float64
+	for range 10 {
+		start := time.Now()
+		open := order{Do: "open", Device: "rdma0", Port: 1, Options: verbs.Options{Op: verbs.Send, Size: 2, GID: gid}}
+		a.tell(open)
+		b.tell(open)
+		ra, rb := a.hear(), b.hear()
+		a.tell(order{Do: "connect", Peer: rb.Peer})
+		b.tell(order{Do: "connect", Peer: ra.Peer})
+		ca, cb := a.hear(), b.hear()
+		b.do(order{Do: "pong"})
+		a.do(order{Do: "ping", Count: 1})
+		whole = append(whole, time.Since(start).Seconds()*1e3)
+		local = append(local, max(ra.Took, rb.Took).Seconds()*1e3+max(ca.Took, cb.Took).Seconds()*1e3)
+		b.do(order{Do: "stop"})
+	}
+	fmt.Printf("set-up: %.1f ms from the first word to the first answer, over ssh; %.1f ms of it in the machines (medians of %d)\n", median(whole), median(local), len(whole))
+}
+
+// trouble is what may be wrong, and what the engine must say.
+func trouble(t *testing.T, l lab.Lab, a, b *side, gid int) {
+	o := verbs.Options{Op: verbs.Send, Size: 4096, GID: gid, Timeout: 14, Retry: 2, Stall: 3 * time.Second}
+	want := func(what string, s *side, r report, words ...string) {
+		t.Helper()
+		for _, w := range words {
+			if !strings.Contains(r.Error, w) {
+				t.Errorf("%s: %s says %q, want %q in it", what, s.node, r.Error, w)
+			}
+		}
+		fmt.Printf("%-18s %.1f s  %s\n", what, r.Took.Seconds(), r.Error)
+	}
+	try := func(s *side, o order) report { s.tell(o); return s.hear() }
+
+	connect(a, b, o)
+	b.do(order{Do: "close"})
+	want("the peer is gone", a, try(a, order{Do: "ping", Count: 10}), "retry", "the peer or its port is gone")
+
+	o.Op = verbs.Write
+	connect(a, b, o)
+	inside(t, l, b.node, "nft add table inet weft_test; nft add chain inet weft_test in '{ type filter hook input priority 0; }'; nft add rule inet weft_test in udp dport 4791 drop")
+	want("firewall", a, try(a, order{Do: "stream", For: time.Second}), "retry", "4791/udp")
+	inside(t, l, b.node, "nft delete table inet weft_test")
+
+	connect(a, b, o)
+	b.do(order{Do: "pong"}) // and nobody pings
+	want("told to stop", b, try(b, order{Do: "stop"}))
+	if r := try(a, order{Do: "ping", Count: 1}); r.Kind != "stall" || r.Took > 10*time.Second {
+		t.Errorf("nobody answers: %+v", r)
+	} else {
+		want("nobody answers", a, r, "no message for 3s")
+	}
+
+	connect(a, b, o)
+	b.do(order{Do: "pong"})
+	b.do(order{Do: "close"}) // in the middle of a run
+	want("closed meanwhile", b, try(b, order{Do: "stop"}))
+	b.do(order{Do: "close"})
+
+	bad := func(what string, o order, words ...string) { t.Helper(); want(what, a, try(a, o), words...) }
+	a.do(order{Do: "close"})
+	bad("no such device", order{Do: "open", Device: "mlx5_7", Port: 1, Options: o}, "mlx5_7: no such RDMA device; there is rdma0")
+	bad("no such port", order{Do: "open", Device: "rdma0", Port: 2, Options: o}, "no such port; it has 1")
+	empty := o
+	empty.GID = 9
+	bad("empty GID", order{Do: "open", Device: "rdma0", Port: 1, Options: empty}, "GID 9: ")
+	a.do(order{Do: "close"})
+	inside(t, l, a.node, "chmod 600 /dev/infiniband/uverbs*")
+	bad("permissions", order{Do: "open", Device: "rdma0", Port: 1, Options: o}, "permission denied", "/dev/infiniband/uverbs0")
+	inside(t, l, a.node, "chmod 666 /dev/infiniband/uverbs*; ip link set rail0 down; sleep 1")
+	bad("port is down", order{Do: "open", Device: "rdma0", Port: 1, Options: o}, "rdma0/1: the port is not active")
+	inside(t, l, a.node, "ip link set rail0 up; sleep 2")
+	freshTrouble(t, l, a, o)
+}
+
+// freshTrouble is what a driver meets when it starts.
+func freshTrouble(t *testing.T, l lab.Lab, a *side, o verbs.Options) {
+	o.Size = 1 << 20
+	argv, err := l.SSH(a.node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lib = "/usr/lib/x86_64-linux-gnu/"
+	for _, c := range []struct{ what, before, shell, after, want string }{
+		{"memlock", "true", "ulimit -l 64; ", "true", "RLIMIT_MEMLOCK is 64 KiB"},
+		{"no driver", "mv /etc/libibverbs.d /etc/libibverbs.off", "", "mv /etc/libibverbs.off /etc/libibverbs.d", "ibverbs-providers"},
+		{"no library", "mv " + lib + "libibverbs.so.1 " + lib + "libibverbs.off", "", "mv " + lib + "libibverbs.off " + lib + "libibverbs.so.1", "apt install libibverbs1 ibverbs-providers"},
+	} {
+		inside(t, l, a.node, c.before)
+		cmd := osexec.Command(argv[0], append(argv[1:], c.shell+"WEFT_VERBS_DRIVE=1 ./verbs.test")...)
+		line, _ := json.Marshal(order{Do: "open", Device: "rdma0", Port: 1, Options: o})
+		cmd.Stdin = strings.NewReader(string(line))
+		out, err := cmd.Output()
+		inside(t, l, a.node, c.after)
+		var r report
+		if json.Unmarshal(out, &r); !strings.Contains(r.Error, c.want) {
+			t.Errorf("%s: %v, %q, want %q", c.what, err, out, c.want)
+		}
+		fmt.Printf("%-18s        %s\n", c.what, r.Error)
 	}
 }
