@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"weft/internal/check"
@@ -16,7 +18,7 @@ type Transport struct {
 	transport.Verdict
 }
 
-// TransportText writes it for a person: the table, what is wrong, and the next command.
+// Text writes it for a person: the table, what is wrong, and the next command.
 // ranks asks for a row per rank instead of folded ones.
 func (t Transport) Text(w io.Writer, o Options, ranks bool) error {
 	var b strings.Builder
@@ -27,14 +29,21 @@ func (t Transport) Text(w io.Writer, o Options, ranks bool) error {
 	}
 	if len(rows) > 1 {
 		b.WriteString("\n")
+		more := len(rows) - 1 - maxRows
+		if more > 0 && !ranks {
+			rows = rows[:1+maxRows]
+		}
 		if err := Table(&b, rows); err != nil {
 			return err
+		}
+		if more > 0 && !ranks {
+			fmt.Fprintf(&b, "… and %d more: --json\n", more)
 		}
 	}
 	t.findings(&b, o)
 	fmt.Fprintf(&b, "\n%s: %s; %s: %s\n", clean(t.Source), plural(t.Lines, "line"), clean(t.expected()), counts(t.Counts))
-	for what, n := range t.Over {
-		fmt.Fprintf(&b, "left out, because there are too many: %d %s\n", n, what)
+	for _, what := range slices.Sorted(maps.Keys(t.Over)) {
+		fmt.Fprintf(&b, "left out, because there are too many: %d %s\n", t.Over[what], what)
 	}
 	if t.Next != "" {
 		b.WriteString("next:\n    " + clean(t.Next) + "\n")
@@ -42,6 +51,9 @@ func (t Transport) Text(w io.Writer, o Options, ranks bool) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// maxRows is how many rows, and how many findings, a person is shown.
+const maxRows = 50
 
 // title says whose log it is: "NCCL 2.27.6+cuda13.0, 16 ranks on 2 nodes: spark[1-2]".
 func (t Transport) title() string {
@@ -160,12 +172,16 @@ func (t Transport) findings(b *strings.Builder, o Options) {
 			width = max(width, len(f.ID))
 		}
 	}
-	for i, f := range t.Findings {
+	shown := 0
+	for _, f := range t.Findings {
 		if !o.All && !loud(f.Status) {
 			continue
 		}
-		if i == 0 {
+		if shown++; shown == 1 {
 			b.WriteString("\n")
+		}
+		if shown > maxRows {
+			continue
 		}
 		text := subject(f) + sentence(check.Finding{Got: f.Got, Want: f.Want, Why: f.Why})
 		if len(f.Peers) > 0 {
@@ -178,6 +194,9 @@ func (t Transport) findings(b *strings.Builder, o Options) {
 		if loud(f.Status) {
 			fixes(b, f.Fix, 11+width)
 		}
+	}
+	if shown > maxRows {
+		fmt.Fprintf(b, "… and %d more: --json\n", shown-maxRows)
 	}
 }
 

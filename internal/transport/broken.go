@@ -225,6 +225,9 @@ func judgeStuck(v *view, out *Verdict) (found []Finding) {
 		case len(missing) > 0:
 			f.Why = "all these wait for ranks " + FoldRanks(missing) + ", which reported nothing: a process that hangs, died or is slow"
 			f.Fix = []string{"look at ranks " + FoldRanks(missing) + " first: py-spy dump --pid PID, nvidia-smi, dmesg"}
+		case len(first) < v.worldSize():
+			f.Why = "what they wait for is in the logs of the other ranks"
+			f.Fix = []string{"give the logs of all ranks together"}
 		default:
 			f.Why = "every rank waits in the same collective: the network lost something, or a GPU does not go on"
 			f.Fix = []string{"TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1   # writes which rank is where"}

@@ -122,7 +122,6 @@ func (v *view) wordings() (found []Finding) {
 		for _, i := range of[w] {
 			f = v.who(f, i, -1, v.log.Procs[i].WordAt)
 		}
-		f.At = v.line(v.log.Procs[of[w][0]].WordAt)
 		found = append(found, f)
 	}
 	return found
@@ -281,7 +280,7 @@ func (v *view) directOf(proc, dev int, gpu string, row Row, uses []Use) []Findin
 		}
 		switch can {
 		case "no":
-			f.Status, f.Got, f.Why = check.Skip, "without GPUDirect RDMA, as expected on "+gpu, note
+			f.Status, f.Got, f.Want, f.Why = check.Skip, "without GPUDirect RDMA, as expected on "+gpu, "", note
 		case "yes":
 			f.Status = check.Fail
 			f.Why += "; " + gpu + " can do it"

@@ -15,6 +15,9 @@ func (v *view) written() []Comm {
 	for _, c := range v.comms {
 		w := Comm{ID: c.id, Size: c.size, Nodes: c.nodes, Ranks: make([]Rank, 0, len(c.members))}
 		hosts := v.hostsOf(c)
+		told := slices.ContainsFunc(c.members, func(i int) bool {
+			return slices.ContainsFunc(v.uses[i], func(u int) bool { return v.log.Uses[u].Via.Kind == "NET" })
+		})
 		for _, i := range c.members {
 			m := &v.log.Members[i]
 			p := v.proc(i)
@@ -36,7 +39,9 @@ func (v *view) written() []Comm {
 				net = net || use.Where == Between
 				r.Uses = append(r.Uses, use)
 			}
-			if !net {
+			// A rank in the middle of a node sends to its neighbours alone: where the
+			// channel lines of others tell of a network, they tell that of it.
+			if !net && !(told && len(v.uses[i]) > 0) {
 				if use, ok := v.chosen(c, m.Proc); ok {
 					r.Uses = append(r.Uses, use)
 				}

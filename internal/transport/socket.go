@@ -49,8 +49,12 @@ var IDs = []string{idSocket, idProvider, idNetworks, idVerbs, idDevice, idOpen, 
 	idTimeout, idVersion, idBuild, idHCAs, idLayers, idDirect, idBootstrap, idInside, idSettings, idShm, idCUDA, idGPU, idSize, idKernel,
 	idWarning, idError, idInit, idAlone, idRAS, idLines}
 
-// echoes are what a rank says when another one failed.
-var echoes = map[string]bool{idPeer: true, idError: true, idInit: true}
+// echoes are what a rank says when something else failed.
+var echoes = map[string]bool{idPeer: true, idError: true, idInit: true, idTimeout: true}
+
+// causes are failures that stop a job, so that what others say of it is an echo.
+var causes = map[string]bool{idNetworks: true, idPlugin: true, idQP: true, idMemory: true, idComplete: true, idAsync: true, idConnect: true, idVersion: true, idHCAs: true,
+	idShm: true, idCUDA: true, idGPU: true, idSize: true, idSettings: true}
 
 // carried is one process's traffic between nodes.
 type carried struct {
@@ -83,8 +87,21 @@ func (v *view) carries(out *Verdict) []carried {
 			}
 		}
 	}
+	has := map[int]bool{}
+	for _, c := range list {
+		has[c.proc] = true
+	}
 	for i := range v.log.Procs {
-		if u, ok := v.chosen(nil, i); ok && len(v.byProc[i]) == 0 {
+		if has[i] {
+			continue
+		}
+		c := (*comm)(nil)
+		for _, m := range v.byProc[i] {
+			if c = v.of[m]; c.spans != no {
+				break
+			}
+		}
+		if u, ok := v.chosen(c, i); ok {
 			add(i, -1, u)
 		}
 	}

@@ -229,7 +229,7 @@ func fold(found []Finding) []Finding {
 // settle puts the worst first and silences what only follows from it: a rank whose peer
 // died says so loudest.
 func settle(found []Finding) []Finding {
-	failed := slices.ContainsFunc(found, func(f Finding) bool { return f.Status == check.Fail && !echoes[f.ID] })
+	failed := slices.ContainsFunc(found, func(f Finding) bool { return f.Status == check.Fail && causes[f.ID] })
 	for i := range found {
 		f := &found[i]
 		switch {

@@ -314,7 +314,9 @@ func (v *view) who(f Finding, proc, dev int, at nccllog.Place) Finding {
 		f.Hosts = append(f.Hosts, v.names[0])
 	}
 	f.Ranks = append(f.Ranks, v.ranksOf(proc, dev)...)
-	f.At = v.line(at)
+	if l := v.line(at); f.At.Line == 0 || l.File == f.At.File && l.Line > 0 && l.Line < f.At.Line {
+		f.At = l
+	}
 	return f
 }
 
