@@ -321,7 +321,13 @@ func firstReal(errs []error) error {
 	return errors.Join(errs...)
 }
 
+// lastLine is the last line of an output that tells of an error, else the last of all.
 func lastLine(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for _, l := range slices.Backward(lines) {
+		if strings.HasPrefix(l, "weft: ") || strings.Contains(l, "Error") {
+			return l
+		}
+	}
 	return lines[len(lines)-1]
 }
