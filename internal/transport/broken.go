@@ -122,7 +122,7 @@ func judgeAsync(v *view, out *Verdict) (found []Finding) {
 			f.Got, f.Why = device+" came up while the job ran", "it was down when the job began, or lost its link before"
 		case strings.Contains(e.Detail, "GID"):
 			f.Why, f.next = "an address of the port changed: connections made with the old GID fail", "weft check roce.gid roce.gid.index"
-		case strings.Contains(e.Text, "fatal"):
+		case slices.ContainsFunc([]string{"fatal", "violation", "catastrophic", "invalid request", "CQ error"}, func(w string) bool { return strings.Contains(e.Text, w) }):
 			f.Status, f.Why = check.Fail, "the card or a queue of it is lost to this process"
 			f.Fix = []string{"sudo dmesg | tail -50   # what the driver says"}
 		default:

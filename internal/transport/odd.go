@@ -45,7 +45,8 @@ func judgeVersion(v *view, out *Verdict) (found []Finding) {
 			}
 		}
 		for _, k := range keys {
-			if k == usual {
+			// A process may load two libraries; one in common is enough to agree on.
+			if slices.ContainsFunc(strings.Split(k, " and "), func(x string) bool { return slices.Contains(strings.Split(usual, " and "), x) }) {
 				continue
 			}
 			for _, i := range of[k] {

@@ -29,6 +29,11 @@ func judgeEvents(v *view, out *Verdict) (found []Finding) {
 		if strings.Contains(e.Detail, "out of memory") {
 			f.Want, f.Why, f.Fix = "room in GPU memory", "NCCL needs some hundred MiB per communicator, and the program left none", []string{"leave room: --gpu-memory-utilization 0.9 in vLLM; fewer NCCL_MAX_NCHANNELS; fewer communicators"}
 		}
+		if strings.HasPrefix(e.Detail, "NVLS: ") {
+			f.Want, f.Why = "NVLink multicast", "NVLink SHARP could not be set up: Fabric Manager, the IMEX channels of the container, or the driver"
+			f.Fix = []string{"NCCL_NVLS_ENABLE=0   # goes on without it; the job then runs, a little slower", "nvidia-smi -q | grep -A3 Fabric; systemctl status nvidia-fabricmanager   # on the node"}
+			f.next = "weft check gpu.matrix gpu.driver"
+		}
 		found = append(found, v.about(e, f))
 	}
 	for _, e := range v.events[nccllog.SameGPU] {

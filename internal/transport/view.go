@@ -133,9 +133,23 @@ func (v *view) group() {
 			ofSize[c.size] = append(ofSize[c.size], c)
 		}
 	}
+	// Those whose size nobody told belong to the largest communicator that misses them.
+	slices.SortStableFunc(later, func(a, b int) int {
+		return cmp.Compare(min(v.log.Members[b].NRanks, 1), min(v.log.Members[a].NRanks, 1))
+	})
 	nth := map[string]int{}
-	for _, i := range later {
+	big := (*comm)(nil)
+	for k, i := range later {
 		m := &v.log.Members[i]
+		if m.NRanks == 0 {
+			if k == 0 || v.log.Members[later[k-1]].NRanks > 0 {
+				big = v.largest()
+			}
+			if big != nil && m.Rank >= 0 && m.Rank < big.size && !big.ranks[m.Rank] {
+				v.join(i, big)
+				continue
+			}
+		}
 		some := ofSize[m.NRanks]
 		if at := slices.IndexFunc(some, func(c *comm) bool { return !c.ranks[m.Rank] }); m.NRanks > 0 && at >= 0 {
 			v.join(i, some[at])
@@ -148,10 +162,18 @@ func (v *view) group() {
 	for _, c := range v.comms {
 		slices.SortStableFunc(c.members, func(a, b int) int { return cmp.Compare(v.log.Members[a].Rank, v.log.Members[b].Rank) })
 		c.spans = v.spans(c)
-		if v.world == nil || c.size > v.world.size || c.size == v.world.size && len(c.ranks) > len(v.world.ranks) {
-			v.world = c
+	}
+	v.world = v.largest()
+}
+
+// largest is the communicator of most ranks, and of those the one that says most.
+func (v *view) largest() (best *comm) {
+	for _, c := range v.comms {
+		if best == nil || c.size > best.size || c.size == best.size && len(c.ranks) > len(best.ranks) {
+			best = c
 		}
 	}
+	return best
 }
 
 func (v *view) join(i int, c *comm) {

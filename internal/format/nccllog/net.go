@@ -231,18 +231,23 @@ func (p *Parser) setting(s speaker, m []byte) {
 //
 //	GPU Direct RDMA Disabled for HCA 0 'mlx5_0'
 //	GPU Direct RDMA Enabled for GPU 1c000 / HCA 0 (distance 4 <= 5), read 1
-//	GPU Direct RDMA (peermem) for device 0      (RCCL: "Using …")
+//	GPU Direct RDMA (peermem) for device 0           (RCCL: "Using …")
+//	GPU Direct RDMA (DMABUF) enabled for HCA 1 'mlx5_1  (HPC-X's plugin)
 func (p *Parser) direct(s speaker, m []byte) {
 	d := Direct{HCA: -1, Distance: -1, Limit: -1, At: p.at}
 	rest, ok := after(m, "GPU Direct RDMA Enabled for ")
 	if d.Enabled = ok; !ok {
 		if rest, ok = after(m, "GPU Direct RDMA Disabled for "); !ok {
-			if rest, ok = after(m, "GPU Direct RDMA (peermem) for device ", "GPU Direct RDMA (DMAbuf) for device ", "GPU Direct RDMA (dmabuf) for device ", "GPU Direct RDMA (DMA-BUF) for device "); !ok {
+			_, way, _ := bytes.Cut(m, []byte("GPU Direct RDMA ("))
+			_, rest, _ = bytes.Cut(way, []byte(") "))
+			if rest, ok = after(rest, "for device ", "enabled for HCA "); !ok {
 				return
 			}
 			d.Enabled = true
-			d.HCA, _, _ = leading(rest)
-			p.addDirect(s, d)
+			if d.HCA, rest, ok = leading(rest); ok {
+				d.Name = clip(bytes.Trim(rest, " '"), 64)
+				p.addDirect(s, d)
+			}
 			return
 		}
 	}

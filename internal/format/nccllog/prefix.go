@@ -4,7 +4,8 @@ import "bytes"
 
 // speaker is what stands before a message: "host:pid:tid [dev] file.cc:12 (func) ".
 type speaker struct {
-	proc, tid, dev int // dev and tid are -1 when not told
+	proc, tid, dev int    // dev and tid are -1 when not told
+	source         []byte // "transport/nvls.cc:598" of a warning
 }
 
 // maxPrefix is how far before a message its speaker is looked for: a host name has at
@@ -40,7 +41,7 @@ func (p *Parser) who(b []byte) (s speaker, start int) {
 			start = i + 1
 			word = word[i+1:]
 		}
-		s.dev = dev
+		s.dev, s.source = dev, bytes.TrimSpace(b[end+1:])
 		var own int
 		s.proc, s.tid, own = p.procOf(word, b)
 		return s, off + start + own

@@ -327,6 +327,7 @@ func TestDirect(t *testing.T) {
 		"GPU Direct RDMA Enabled for GPU 81000 / HCA 1 (distance 6 <= 7), read 0":         "1  81000 true 6 7",
 		"GPU Direct RDMA Disabled for GPU 0 / HCA 3 (distance 7 > 5)":                     "3  0 false 7 5",
 		"NET/IB : GPU Direct RDMA Enabled for GPU 0[0] / HCA 0 (distance 4 >= 2), read 1": "0  0[0] true 4 2",
+		"NET/IB : GPU Direct RDMA (DMABUF) enabled for HCA 1 'roceP2p1s0f1":               "1 roceP2p1s0f1  true -1 -1",
 		"NET/IB: Using GPU Direct RDMA (peermem) for device 2":                            "2   true -1 -1",
 	} {
 		l := read(t, "h:1:2 [0] NCCL INFO "+line)

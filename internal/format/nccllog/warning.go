@@ -106,6 +106,9 @@ func (p *Parser) warned(s speaker, kind Kind, m []byte) {
 		if e.Detail = between(m, "'", "'"); e.Detail == "" {
 			e.Detail = plain(m)
 		}
+		if bytes.Contains(s.source, []byte("nvls")) {
+			e.Detail = "NVLS: " + e.Detail
+		}
 	case Mismatch, SameGPU:
 		e.Detail = lastPart(m)
 	case NoP2P, Kernel, Harmless, Echo, PluginFailed, Provider:
