@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +42,7 @@ Exit codes: 0 fine, 1 a failure, 2 not an NCCL log, 3 the log does not tell.`,
 			if err != nil {
 				return err
 			}
-			log, source, err := a.readLogs(args)
+			log, source, err := a.readLogs(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -116,7 +117,7 @@ func (a *app) expected(cmd *cobra.Command, flag string) (transport.Expect, error
 }
 
 // readLogs reads files, or standard input, as the logs of one job.
-func (a *app) readLogs(paths []string) (log nccllog.Log, source string, err error) {
+func (a *app) readLogs(ctx context.Context, paths []string) (log nccllog.Log, source string, err error) {
 	source = fmt.Sprintf("%d files", len(paths))
 	switch len(paths) {
 	case 0:
@@ -125,8 +126,23 @@ func (a *app) readLogs(paths []string) (log nccllog.Log, source string, err erro
 		source = paths[0]
 	}
 	var p nccllog.Parser
-	for _, path := range paths {
-		if err := a.addLog(&p, path, len(paths) > 1); err != nil {
+	progress := term.Start(a.err, "reading logs (MB)", 0)
+	defer progress.Done()
+	read := make(chan error, 1)
+	go func() { // a pipe may never end, and a person need not wait for it
+		for _, path := range paths {
+			if err := a.addLog(&p, path, len(paths) > 1, progress); err != nil {
+				read <- err
+				return
+			}
+		}
+		read <- nil
+	}()
+	select {
+	case <-ctx.Done():
+		return log, source, ctx.Err()
+	case err := <-read:
+		if err != nil {
 			return log, source, err
 		}
 	}
@@ -137,7 +153,7 @@ func (a *app) readLogs(paths []string) (log nccllog.Log, source string, err erro
 	return log, source, err
 }
 
-func (a *app) addLog(p *nccllog.Parser, path string, several bool) error {
+func (a *app) addLog(p *nccllog.Parser, path string, several bool, progress *term.Progress) error {
 	var in io.Reader = a.in
 	name := path
 	if path != "-" {
@@ -146,10 +162,14 @@ func (a *app) addLog(p *nccllog.Parser, path string, several bool) error {
 			return fail("weft nccl --help", "%s: %v", path, plain(err))
 		}
 		defer f.Close()
-		if info, err := f.Stat(); err == nil && info.IsDir() {
+		info, err := f.Stat()
+		if err == nil && info.IsDir() {
 			return fail("weft nccl "+path+"/*", "%s: a folder", path)
 		}
 		in = f
+		if err == nil && info.Mode().IsRegular() {
+			in = &counted{r: f, total: int(info.Size() >> 20), progress: progress}
+		}
 	}
 	if !several {
 		name = "" // "line 12" says enough
@@ -162,4 +182,19 @@ func (a *app) addLog(p *nccllog.Parser, path string, several bool) error {
 		return fail(next, "%s: %v", path, plain(err))
 	}
 	return nil
+}
+
+// counted shows how much of a file is read.
+type counted struct {
+	r        io.Reader
+	n        int64
+	total    int
+	progress *term.Progress
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	c.progress.Set(int(c.n>>20), c.total)
+	return n, err
 }

@@ -221,17 +221,29 @@ func (a *app) proven(ctx context.Context, l *look, p trial.Proof, base *trial.Pr
 	if err != nil {
 		fmt.Fprintf(a.err, "weft: this proof was not kept: %v\n", err)
 	}
-	var werr error
-	if a.json || a.jsonl {
-		werr = report.JSON(a.out, "proof", r)
-	} else {
-		werr = r.Text(a.out, report.Options{Colour: term.Colour(a.out), Width: term.Width(a.out)})
-	}
+	werr := a.writeProof(r)
 	if ctx.Err() != nil {
 		a.undone = "what was measured until then is above; nothing is left running on any node"
 		return context.Cause(ctx)
 	}
 	return werr
+}
+
+// writeProof writes a proof as text, as one document, or cell by cell.
+func (a *app) writeProof(r report.ProofReport) error {
+	switch {
+	case a.json:
+		return report.JSON(a.out, "proof", r)
+	case !a.jsonl:
+		return r.Text(a.out, report.Options{Colour: term.Colour(a.out), Width: term.Width(a.out)})
+	}
+	for _, c := range r.Cells {
+		if err := report.Event(a.out, "cell", c); err != nil {
+			return err
+		}
+	}
+	r.Cells = nil
+	return report.Event(a.out, "proof", r)
 }
 
 func nextAfterProof(p trial.Proof) string {
@@ -246,6 +258,9 @@ func nextAfterProof(p trial.Proof) string {
 // exitOfProof is 1 when something falls short, 3 when something could not be measured.
 func exitOfProof(r report.ProofReport) int {
 	code := exitYes
+	if len(r.Cells) == 0 {
+		code = exitIncomplete
+	}
 	for _, c := range r.Cells {
 		switch {
 		case c.Status == check.Fail && c.Got.Known():

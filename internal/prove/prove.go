@@ -74,6 +74,9 @@ func Run(ctx context.Context, way *Way, o Order) Result {
 	}
 	p.slots = make(chan struct{}, p.AtOnce)
 	defer p.close()
+	if len(rounds) == 0 && slices.ContainsFunc(o.Trials, func(t trial.Trial) bool { return t.Over == trial.Pairs }) {
+		p.res.Left = append(p.res.Left, "all pairs: no two of the nodes asked for have RDMA ports that are up on one rail (weft show ports)")
+	}
 	p.open(ctx, rounds)
 	p.count(rounds)
 	for _, t := range o.Trials {
