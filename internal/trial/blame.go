@@ -160,12 +160,13 @@ func (m *mesh) settle() {
 	}
 }
 
-// relevel takes the levels from what is not explained and reports whether one moved.
+// relevel takes the levels from what is neither explained nor bad and reports whether one
+// moved.
 func (m *mesh) relevel(explained []bool) (moved bool) {
 	left := make([][]float64, m.likes)
 	for i := range m.ties {
-		if !explained[i] {
-			left[m.ties[i].like] = append(left[m.ties[i].like], middle(m.ties[i].runs))
+		if t := &m.ties[i]; !explained[i] && t.e <= m.least {
+			left[t.like] = append(left[t.like], t.e+m.levels[t.like])
 		}
 	}
 	for g, x := range left {

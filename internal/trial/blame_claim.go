@@ -31,9 +31,7 @@ func (m *mesh) claims() (all []*claim) {
 	all = m.portClaims(all)
 	all = m.nodeClaims(all)
 	all = m.leafClaims(all)
-	if m.whole {
-		all = m.wholeClaims(all)
-	}
+	all = m.wholeClaims(all)
 	return m.pairClaims(all)
 }
 
@@ -157,9 +155,13 @@ func (m *mesh) leafless() bool {
 	return false
 }
 
-// wholeClaims are of rails and of all rails together.
+// wholeClaims are of rails and of all rails together. A rail is held against others, if
+// there are; all of them only against something outside.
 func (m *mesh) wholeClaims(all []*claim) []*claim {
 	rails := m.rails.members()
+	if !m.whole && len(rails) < 2 {
+		return all
+	}
 	ties := make([][]int32, len(rails))
 	every := make([]int32, len(m.ties))
 	for i := range m.ties {
@@ -173,7 +175,7 @@ func (m *mesh) wholeClaims(all []*claim) []*claim {
 			all = append(all, &claim{kind: "rail", at: []End{{Node: m.rails.names[r]}}, rank: 5, parts: [][]int32{ties[r]}, self: -1})
 		}
 	}
-	if len(rails) != 1 && len(m.nodes.names) > 1 {
+	if m.whole && len(rails) != 1 && len(m.nodes.names) > 1 {
 		all = append(all, &claim{kind: "cluster", rank: 6, parts: [][]int32{every}, self: -1})
 	}
 	return all

@@ -16,11 +16,12 @@ func (m *mesh) odd(x float64) float64 {
 	return (tails + 1) / 2.0 * math.Log1p(x*x/tails)
 }
 
-// worth is how much likelier the runs of a tie are when it is worse by size.
+// worth is how much likelier the runs of a tie are when it is worse by size at least:
+// something else may have made it worse still.
 func (m *mesh) worth(t *tie, size float64) (w float64) {
 	level := m.levels[t.like]
 	for _, r := range t.runs {
-		w += m.odd(r-level) - m.odd(r-level-size)
+		w += m.odd(r-level) - m.odd(min(0, r-level-size))
 	}
 	return w
 }
@@ -56,7 +57,8 @@ func (m *mesh) weigh(c *claim, explained []bool, room []float64) {
 		if 2*bad < len(room) {
 			return
 		}
-		size := median(room)
+		slices.Sort(room)
+		size := room[(len(room)-1)/3] // two thirds are as bad, or worse
 		if size < m.least || !c.alone && !m.partners(c, part, size, explained) {
 			return
 		}
@@ -175,18 +177,44 @@ func (m *mesh) explain() (faults []*claim, explained []bool) {
 	}
 }
 
-// widen makes a pair that is bad in one direction one that is bad in both, when the other
-// direction looks so too: for itself it may be too noisy to say.
+// widen makes what is bad in one direction bad in both when the other looks so too: for
+// itself it may be too noisy to say.
 func (m *mesh) widen(c *claim, explained []bool) {
-	if c.kind != "pair" || c.way == "" {
+	if c.way == "" {
 		return
 	}
-	t := &m.ties[c.parts[0][0]]
-	for _, i := range m.from[t.b] {
-		if back := &m.ties[i]; back.b == t.a && !explained[i] && back.e >= m.least && m.worth(back, back.e) > 0 {
-			c.way, c.parts, c.sizes = "", append(c.parts, []int32{i}), append(c.sizes, back.e)
-			return
+	var back []int32
+	switch {
+	case c.kind == "pair":
+		t := &m.ties[c.parts[0][0]]
+		for _, i := range m.from[t.b] {
+			if m.ties[i].b == t.a {
+				back = append(back, i)
+			}
 		}
+	case c.kind == "port" && c.way == sending:
+		back = m.to[c.self]
+	case c.kind == "port":
+		back = m.from[c.self]
+	}
+	var sizes []float64
+	for _, i := range back {
+		if !explained[i] {
+			sizes = append(sizes, m.ties[i].e)
+		}
+	}
+	if len(sizes) == 0 {
+		return
+	}
+	slices.Sort(sizes)
+	size, w := sizes[(len(sizes)-1)/3], 0.0
+	for _, i := range back {
+		if !explained[i] {
+			w += m.worth(&m.ties[i], size)
+		}
+	}
+	if size >= m.least && w > 0 {
+		c.way, c.parts, c.sizes = "", append(slices.Clip(c.parts), back), append(c.sizes, size)
 	}
 }
 

@@ -178,39 +178,38 @@ func (j *judge) switchPort(e End) string {
 // while it was measured.
 func (j *judge) wireClue(e End, cells []int) (c clue) {
 	c = j.clue(topics[2], e)
-	var grown, lost, slow uint64
 	seen := false
-	names := map[string]uint64{}
-	add := func(cell *Cell, list []string, sum *uint64) {
-		for i := range cell.Moved {
-			if cell.Moved[i].End != e {
-				continue
-			}
-			seen = true
-			for _, name := range list {
-				if n := cell.Moved[i].Grew[name]; n > 0 {
-					names[name] += n
-					*sum += n
+	add := func(list []string) (sum uint64, words string) {
+		names := map[string]uint64{}
+		for _, i := range cells {
+			for _, m := range j.cells[i].Moved {
+				if m.End != e {
+					continue
+				}
+				seen = true
+				for _, name := range list {
+					if n := m.Grew[name]; n > 0 {
+						names[name] += n
+						sum += n
+					}
 				}
 			}
 		}
+		return sum, countWords(names)
 	}
-	for _, i := range cells {
-		cell := &j.cells[i]
-		add(cell, wire, &grown)
-		add(cell, lostIn, &lost)
-		add(cell, slowHost, &slow)
-	}
+	grown, grownWords := add(wire)
+	lost, lostWords := add(lostIn)
+	slow, slowWords := add(slowHost)
 	cable := []string{"change the cable or transceiver of " + e.String() + ", then plug it elsewhere than " + j.switchPort(e)}
 	switch {
 	case grown > 0:
-		c.why = fmt.Sprintf("the wire into %s damages packets: %s", e, countWords(names))
+		c.why = fmt.Sprintf("the wire into %s damages packets: %s", e, grownWords)
 		c.look, c.ruled = cable, ""
 	case lost > fewLosses*uint64(max(1, len(cells)))/2 && c.why == "":
-		c.why = fmt.Sprintf("packets on their way to %s are lost: %s", e, countWords(names))
+		c.why = fmt.Sprintf("packets on their way to %s are lost: %s", e, lostWords)
 		c.look, c.ruled = append(cable, "and the drops that "+j.switchPort(e)+" counts"), ""
 	case slow > fewLosses*uint64(max(1, len(cells)))/2 && c.why == "":
-		c.why = fmt.Sprintf("%s does not take in time what arrives: %s", e.Node, countWords(names))
+		c.why = fmt.Sprintf("%s does not take in time what arrives: %s", e.Node, slowWords)
 		c.look = []string{"what else runs on " + e.Node + ", and its power saving: cpupower frequency-info"}
 	case seen && c.why == "":
 		c.ruled = "no errors counted at " + e.String()

@@ -14,7 +14,7 @@ import (
 // irdma (irdma/verbs.c), bnxt_re (hw_counters.c) and rxe (rxe_hw_counters.c).
 var (
 	// What was on its way to this port got lost.
-	lostIn = []string{"out_of_sequence", "out_of_seq_request", "rx_icrc_encapsulated", "seq_err_naks_sent"}
+	lostIn = []string{"out_of_sequence", "out_of_seq_request", "seq_err_naks_sent"}
 	// What this port sent got lost, and it sent it again.
 	lostOut = []string{"packet_seq_err", "local_ack_timeout_err", "roce_adp_retrans", "roce_adp_retrans_to", "completer_retry_err", "rcvd_seq_err",
 		"retry_exceeded_err", "to_retransmits", "seq_err_naks_rcvd", "RetransSegs", "tcpRetransSegs", "implied_nak_seq_err"}

@@ -110,8 +110,9 @@ func (m *mesh) suspects(j *judge, list *pairList) {
 		}
 	}
 	for i := range m.ties {
-		if t := &m.ties[i]; t.e >= m.least && m.worth(t, t.e) > 2 {
-			doubt(int32(i))
+		t := &m.ties[i]
+		if t.e >= m.least && m.worth(t, t.e) > 2 || slices.Max(t.runs)-slices.Min(t.runs) > m.least && len(t.runs) < testsUnsure {
+			doubt(int32(i)) // bad, or its runs do not agree
 		}
 	}
 	if !soft {
