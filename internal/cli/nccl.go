@@ -47,6 +47,9 @@ Exit codes: 0 fine, 1 a failure, 2 not an NCCL log, 3 the log does not tell.`,
 				return err
 			}
 			t := report.Transport{Source: source, Verdict: transport.Judge(log, e)}
+			if a.from != "" && strings.HasPrefix(t.Next, "weft check ") {
+				t.Next += " -F " + a.from
+			}
 			a.code = exitOf(report.Findings{Counts: t.Counts})
 			switch {
 			case a.json:
