@@ -69,8 +69,8 @@ func (m *mesh) weigh(c *claim, explained []bool, room []float64) {
 			}
 			t := &m.ties[i]
 			w := m.worth(t, size)
-			if w < against || c.alone && slices.Min(t.runs)-m.levels[t.like] < size/3 {
-				contra++ // what is wrong with a pair is wrong every time
+			if w < against || slices.Min(t.runs)-m.levels[t.like] < m.always(c, size) {
+				contra++
 			}
 			total += w
 			runs += len(t.runs)
@@ -83,10 +83,22 @@ func (m *mesh) weigh(c *claim, explained []bool, room []float64) {
 		smallest = min(smallest, size)
 		c.sizes = append(c.sizes, size)
 	}
+	if c.kind == "pair" && !m.apart(c, explained) {
+		return
+	}
 	if free == 0 || m.careful > 0 && !m.sure(smallest, runs, own) {
 		return
 	}
 	c.gain = total - c.cost
+}
+
+// always is how bad the best run of a tie must be: what is wrong is wrong every time, what
+// disturbs is not. Of cards' pairs no run is good.
+func (m *mesh) always(c *claim, size float64) float64 {
+	if c.kind == "pair" && m.loud < 0.2 && !m.whole {
+		return m.least
+	}
+	return size / 3
 }
 
 // sure reports whether a worsening is more than the runs that tell it, and those that it is
@@ -104,6 +116,26 @@ func (m *mesh) sure(size float64, runs int, own []int) bool {
 	// The median of normal noise is 1.25 times as uncertain as its mean.
 	err := 1.25 * m.sigma * math.Sqrt(1/float64(runs)+1/float64(others))
 	return size-m.careful*err >= m.least/2
+}
+
+// apart reports whether each end of a pair is good with somebody else, or has nobody else:
+// one that is bad with everybody is bad itself.
+func (m *mesh) apart(c *claim, explained []bool) bool {
+	t := &m.ties[c.parts[0][0]]
+	for _, e := range []int32{t.a, t.b} {
+		others, good := false, false
+		for _, list := range [][]int32{m.from[e], m.to[e]} {
+			for _, i := range list {
+				if o := &m.ties[i]; o.other(e) != t.other(e) && !explained[i] {
+					others, good = true, good || o.e < m.least
+				}
+			}
+		}
+		if others && !good {
+			return false
+		}
+	}
+	return true
 }
 
 // partners reports whether a part of a claim is bad with at least two other nodes: with one

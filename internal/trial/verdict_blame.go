@@ -229,7 +229,16 @@ var good, bads = []float64{0}, []float64{1}
 func (m *mesh) known() []*claim {
 	m.index()
 	m.levels, m.sigma = make([]float64, m.likes), m.quiet
-	faults, _ := m.explain()
+	faults, explained := m.explain()
+	for _, c := range m.pairClaims(nil) { // what is bad without doubt is somebody's fault
+		if !slices.ContainsFunc(c.parts, func(part []int32) bool { return explained[part[0]] }) {
+			c.sizes = make([]float64, len(c.parts))
+			for _, part := range c.parts {
+				explained[part[0]] = true
+			}
+			faults = append(faults, c)
+		}
+	}
 	return faults
 }
 
