@@ -86,13 +86,13 @@ func TestOverIP(t *testing.T) {
 func TestLostNodes(t *testing.T) {
 	w := here(t, "a", "b")
 	killed, frozen := open(t, w, "a"), open(t, w, "b")
+	if _, err := killed.Ask(t.Context(), meter.Ask{Do: "start", Conn: "s", Argv: []string{"sleep", "60"}}); err != nil {
+		t.Fatal(err)
+	}
 	go func() {
 		time.Sleep(200 * time.Millisecond)
 		syscall.Kill(killed.Hello.Hello.PID, syscall.SIGKILL)
 	}()
-	if _, err := killed.Ask(t.Context(), meter.Ask{Do: "start", Conn: "s", Argv: []string{"sleep", "60"}}); err != nil {
-		t.Fatal(err)
-	}
 	start := time.Now()
 	_, err := killed.Ask(t.Context(), meter.Ask{Do: "wait", Conn: "s", Within: 60})
 	var lost *Lost
