@@ -21,10 +21,10 @@ func (j *judge) problems(faults []fault) []Problem {
 	return all
 }
 
-// pruned leaves out losses at ports that something else is said of already.
+// pruned leaves out losses at ports that something larger is said of already.
 func (j *judge) pruned(faults []fault) (kept []fault) {
 	for _, f := range faults {
-		if f.losses == 0 || !slices.ContainsFunc(faults, func(o fault) bool { return o.losses == 0 && !sameEnds(o.at, f.at) && j.covers(o, f.at[0]) }) {
+		if f.losses == 0 || !slices.ContainsFunc(faults, func(o fault) bool { return o.kind != "port" && o.kind != "pair" && j.covers(o, f.at[0]) }) {
 			kept = append(kept, f)
 		}
 	}
@@ -47,7 +47,8 @@ func (j *judge) covers(f fault, e End) bool {
 }
 
 // merged puts faults together that blame the same thing, in the order they were found. A
-// pair that one trial blames is the same as a port that another blames, when it is its.
+// pair that one trial blames is the same as a port that another trial, or a counter, blames,
+// when it is one of its ends.
 func merged(faults []fault) (groups [][]fault) {
 	for _, f := range faults {
 		i := slices.IndexFunc(groups, func(g []fault) bool { return g[0].kind == f.kind && sameEnds(g[0].at, f.at) })
@@ -63,7 +64,7 @@ func merged(faults []fault) (groups [][]fault) {
 		}
 		k := slices.IndexFunc(groups, func(g []fault) bool {
 			return g[0].kind == "port" && slices.Contains(groups[i][0].at, g[0].at[0]) &&
-				!slices.ContainsFunc(g, func(f fault) bool { return f.trial.ID == groups[i][0].trial.ID })
+				slices.ContainsFunc(g, func(f fault) bool { return f.trial.ID != groups[i][0].trial.ID || f.losses > 0 })
 		})
 		if k >= 0 {
 			groups[k] = append(groups[k], groups[i]...)
@@ -124,7 +125,7 @@ func sameEnds(a, b []End) bool {
 func (j *judge) problem(same []fault) Problem {
 	worst, thing := same[0], same[0]
 	for _, f := range same[1:] {
-		if f.kind == thing.kind && (rank(f.status) > rank(worst.status) || rank(f.status) == rank(worst.status) && worst.losses > 0) {
+		if rank(f.status) > rank(worst.status) || rank(f.status) == rank(worst.status) && worst.losses > 0 {
 			worst = f
 		}
 	}

@@ -205,10 +205,10 @@ func (j *judge) wireClue(e End, cells []int) (c clue) {
 	case grown > 0:
 		c.why = fmt.Sprintf("the wire into %s damages packets: %s", e, grownWords)
 		c.look, c.ruled = cable, ""
-	case lost > fewLosses*uint64(max(1, len(cells)))/2 && c.why == "":
+	case lost > fewLosses/2*uint64(max(1, len(cells))) && c.why == "":
 		c.why = fmt.Sprintf("packets on their way to %s are lost: %s", e, lostWords)
 		c.look, c.ruled = append(cable, "and the drops that "+j.switchPort(e)+" counts"), ""
-	case slow > fewLosses*uint64(max(1, len(cells)))/2 && c.why == "":
+	case slow > fewLosses/2*uint64(max(1, len(cells))) && c.why == "":
 		c.why = fmt.Sprintf("%s does not take in time what arrives: %s", e.Node, slowWords)
 		c.look = []string{"what else runs on " + e.Node + ", and its power saving: cpupower frequency-info"}
 	case seen && c.why == "":

@@ -194,8 +194,8 @@ func TestWhyAndWhatToLookAt(t *testing.T) {
 					if cells[i].B == (End{"n3", "mlx5_1/1"}) {
 						lost = 30
 					}
-					cells[i].Moved = []Moved{{End: cells[i].A, Sent: 9000, Packets: true, Grew: map[string]uint64{"rcvd_seq_err": lost}},
-						{End: cells[i].B, Received: 9000, Packets: true, Grew: map[string]uint64{"out_of_seq_request": lost}}}
+					cells[i].Moved = []Moved{{End: cells[i].A, Sent: 3000, Packets: true, Grew: map[string]uint64{"rcvd_seq_err": lost}},
+						{End: cells[i].B, Received: 3000, Packets: true, Grew: map[string]uint64{"out_of_seq_request": lost}}}
 				}
 				return cells
 			},
