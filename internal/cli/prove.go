@@ -15,6 +15,7 @@ import (
 	"weft/internal/bring"
 	"weft/internal/check"
 	"weft/internal/exec"
+	"weft/internal/fact"
 	"weft/internal/job"
 	"weft/internal/prove"
 	"weft/internal/report"
@@ -212,7 +213,9 @@ func (a *app) proven(ctx context.Context, l *look, p trial.Proof, base *trial.Pr
 	if base != nil {
 		r.Against, r.Changes = base.ID, trial.Compare(*base, p)
 	}
-	a.code = exitOfProof(r)
+	if a.code = exitOfProof(r); a.code == exitYes && slices.ContainsFunc(l.kase.Nodes, func(n *fact.Node) bool { return n.Down != "" }) {
+		a.code = exitIncomplete // it is under left out, with the reason
+	}
 	var b bytes.Buffer
 	err := report.Event(&b, "proof", p)
 	if err == nil && len(l.kase.Want.Nodes) > 0 {

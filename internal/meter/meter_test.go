@@ -219,3 +219,22 @@ func TestRates(t *testing.T) {
 		t.Errorf("of nothing: %v", got)
 	}
 }
+
+// TestTimesAreEnough: steady latencies end early, however they come; wild ones do not.
+func TestTimesAreEnough(t *testing.T) {
+	for _, group := range []int{1, pingsAtOnce} {
+		steady, wild := newTimes(Ask{Effort: "quick", Seconds: 100}), newTimes(Ask{Effort: "quick", Seconds: 100})
+		for i := range 3000 / group {
+			for k := range group {
+				steady.add(time.Microsecond + time.Duration(k%3))
+				wild.add(time.Duration(1+i*group/perSample) * time.Microsecond)
+			}
+			if steady.done() {
+				break
+			}
+		}
+		if n := len(steady.all); n < fewTimes || n > fewTimes+100 || wild.done() {
+			t.Errorf("groups of %d: steady ended after %d, wild %v", group, n, wild.done())
+		}
+	}
+}

@@ -35,7 +35,9 @@ func (s *server) mtuListen(ctx context.Context, a Ask) (Answer, error) {
 			c.WriteToUDPAddrPort(binary.BigEndian.AppendUint32(nil, uint32(n)), from)
 		}
 	}()
-	return Answer{Port: c.LocalAddr().(*net.UDPAddr).Port}, nil
+	ans, err := s.counters(ctx, a)
+	ans.Port = c.LocalAddr().(*net.UDPAddr).Port
+	return ans, err
 }
 
 const (

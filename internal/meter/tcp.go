@@ -48,7 +48,9 @@ func (s *server) tcpListen(ctx context.Context, a Ask) (Answer, error) {
 			go serveTCP(c)
 		}
 	}()
-	return Answer{Port: l.Addr().(*net.TCPAddr).Port}, nil
+	ans, err := s.counters(ctx, a)
+	ans.Port = l.Addr().(*net.TCPAddr).Port
+	return ans, err
 }
 
 // address is this node's end of a path.
@@ -221,10 +223,12 @@ type times struct {
 	until   time.Time
 	all     []time.Duration
 	samples []trial.Amount
+	enough  bool
 }
 
 const (
 	perSample = 50      // latencies a sample
+	fewTimes  = 1000    // latencies at least: the 999th of a thousand is a percentile
 	mostTimes = 1 << 20 // latencies kept
 	warmUp    = 20      // latencies not counted: caches and tables fill
 )
@@ -240,17 +244,11 @@ func (t *times) add(d time.Duration) {
 		last := slices.Clone(t.all[len(t.all)-perSample:])
 		slices.Sort(last)
 		t.samples = append(t.samples, trial.Amount(last[perSample/2]))
+		t.enough = n >= fewTimes && t.effort.Enough(t.samples) || n >= mostTimes
 	}
 }
 
-// done looks at the clock and the samples only when a sample is complete.
-func (t *times) done() bool {
-	n := len(t.all) - warmUp
-	if len(t.samples)*perSample > 0 && n > 0 && n%perSample != 0 { // pings come in groups
-		return time.Now().After(t.until)
-	}
-	return n > 0 && n%perSample == 0 && (t.effort.Enough(t.samples) && n >= 1000 || n >= mostTimes) || n%10 == 0 && time.Now().After(t.until)
-}
+func (t *times) done() bool { return t.enough || time.Now().After(t.until) }
 
 func (t *times) answer() Answer {
 	counted := t.all[min(warmUp, len(t.all)):]

@@ -180,15 +180,18 @@ func (p *prover) torch(ctx context.Context, t trial.Trial, seats []seat, nodes [
 
 // mpirun starts nccl-tests from the first node, which must reach the others by ssh.
 func (p *prover) mpirun(ctx context.Context, t trial.Trial, seats []seat, nodes []string) (*trial.Collective, error) {
-	var hosts []string
-	for _, n := range nodes {
-		hosts = append(hosts, fmt.Sprintf("%s:%d", p.meeting(n), len(p.Case.Node(n).GPUs)))
+	argv := []string{"mpirun", "--allow-run-as-root"}
+	for i, n := range nodes { // each node with its own environment
+		if i > 0 {
+			argv = append(argv, ":")
+		}
+		gpus := len(p.Case.Node(n).GPUs)
+		argv = append(argv, "-np", fmt.Sprint(gpus), "-H", fmt.Sprintf("%s:%d", p.meeting(n), gpus))
+		for _, v := range p.env(n) {
+			argv = append(argv, "-x", v)
+		}
+		argv = append(argv, operations[t.ID].tests, "-b", "16K", "-e", "256M", "-f", "4", "-g", "1")
 	}
-	argv := []string{"mpirun", "--allow-run-as-root", "-np", fmt.Sprint(len(seats)), "-H", strings.Join(hosts, ","), "--map-by", "slot"}
-	for _, v := range p.env(nodes[0]) {
-		argv = append(argv, "-x", v)
-	}
-	argv = append(argv, operations[t.ID].tests, "-b", "16K", "-e", "256M", "-f", "16", "-g", "1")
 	ans, err := p.child(ctx, nodes[0], meter.Ask{Argv: argv, Within: launchTime + 60})
 	if err == nil && ans.Exit != 0 {
 		err = fmt.Errorf("mpirun on %s ended with %d: %s", nodes[0], ans.Exit, lastLine(ans.Out))

@@ -230,7 +230,8 @@ func Commands(o Order, rounds []trial.Round) (lines []string) {
 		}
 		pair := rounds[0].Pairs[0]
 		x := &pairing{trial: t, pair: pair, effort: o.Effort}
-		serve, ask := sides(x.plain(1), at[pair.A], at[pair.B])
+		serve, ask := sides(x.plain(0), at[pair.A], at[pair.B])
+		ask.JSON = "" // a file that weft makes there and removes
 		lines = append(lines, pair.B.Node+": "+strings.Join(perftest.Command(serve), " "), pair.A.Node+": "+strings.Join(perftest.Command(ask), " "))
 	}
 	return lines

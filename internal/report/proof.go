@@ -168,7 +168,7 @@ func writeChanges(b *strings.Builder, o Options, against string, changes []trial
 	}
 	fmt.Fprintf(b, "against proof %s:\n", clean(against))
 	for _, c := range changes {
-		fmt.Fprintf(b, "  %-7s  %s\n", c.Kind, wrap(clean(c.What), o.Width, 11))
+		fmt.Fprintf(b, "  %s\n", wrap(clean(c.String()), o.Width, 4))
 	}
 }
 

@@ -109,3 +109,23 @@ func TestLargeMatrices(t *testing.T) {
 		}
 	}
 }
+
+// TestChangesText: a number that fell is written with what it was.
+func TestChangesText(t *testing.T) {
+	was := madeProof().Proof
+	now := madeProof().Proof
+	for i := range now.Cells {
+		if c := &now.Cells[i]; c.Trial == "rdma.write.bw" && c.A.Node == "gpu1" && c.B.Node == "gpu2" {
+			c.Samples = []trial.Amount{50e9}
+			*c = c.Filled()
+		}
+	}
+	d := ProofDiff{Was: "old", Now: "new", Changes: trial.Compare(was, now)}
+	var b strings.Builder
+	if err := d.Text(&b, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !Fell(d.Changes) || !strings.Contains(got, "50 Gb/s") || !strings.Contains(got, "97.3 Gb/s") || !strings.Contains(got, "gpu1") {
+		t.Errorf("%q", got)
+	}
+}

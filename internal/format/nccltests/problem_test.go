@@ -36,6 +36,7 @@ func TestProblems(t *testing.T) {
 		{name: "only where", kind: Failed, line: 1, host: "gpu1", text: " .. gpu1 pid 3164639: Test failure common.cu:844\n"},
 		{name: "wrong results", kind: Corrupt, line: 2, text: head + strings.Replace(row8, "  0\n", "  7\n", 1)},
 		{name: "wrong results, many", kind: Corrupt, line: 2, text: head + strings.Replace(row8, "0.23       0", "0.23 1e+06", 1)},
+		{name: "a wrong sum", kind: Corrupt, line: 1, text: `{"weft":"collective","op":"all_reduce","bytes":1024,"seconds":[0.001],"ranks":2,"nodes":2,"correct":false}` + "\n"},
 		{name: "out of bounds", kind: Corrupt, line: 1, text: "# Out of bounds values : 2 FAILED\n"},
 		{name: "an error with a star", kind: Corrupt, line: 2, text: strings.ReplaceAll(head, "#wrong", "error") + " 8192 2048 float sum -1 35.15 0.23 0.23 2e-01* 30.33 0.27 0.27 0e+00\n"},
 		{name: "below the limit", kind: BelowLimit, line: 1, text: "# Avg bus bandwidth    : 0.5 FAILED\n"},

@@ -24,6 +24,7 @@ type collective struct {
 	NCCL    string    `json:"nccl"`
 	Torch   string    `json:"torch"`
 	GPU     string    `json:"gpu"`
+	Correct *bool     `json:"correct"` // a sum over all ranks was what it must be
 }
 
 // weft reads a line of weft's own script. The time of the row is the median: one
@@ -69,6 +70,9 @@ func (r *reader) weft(num int, line string) bool {
 		if *f.to == "" {
 			*f.to = clean(f.from)
 		}
+	}
+	if c.Correct != nil && !*c.Correct {
+		r.problem(num, line, corrupt)
 	}
 	r.add(num, row)
 	return true
