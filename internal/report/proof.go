@@ -207,7 +207,7 @@ func missing(cells []trial.Cell) (lines []string) {
 
 // Fell reports whether something is worse than it was, or gone.
 func Fell(changes []trial.Change) bool {
-	return slices.ContainsFunc(changes, func(c trial.Change) bool { return c.Kind == "worse" || c.Kind == "gone" })
+	return slices.ContainsFunc(changes, trial.Change.Worse)
 }
 
 // ProofDiff is what changed between two proofs.
