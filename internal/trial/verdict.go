@@ -146,6 +146,7 @@ func (c *Cell) numbers() []Amount {
 func (j *judge) meshes(t Trial) []*mesh {
 	var all [2]*mesh
 	kinds := [2]map[kind]int32{{}, {}}
+	var room []float64
 	for _, i := range j.of[t.ID] {
 		c := &j.cells[i]
 		numbers := c.numbers()
@@ -161,7 +162,7 @@ func (j *judge) meshes(t Trial) []*mesh {
 			soft = 1
 		}
 		if all[soft] == nil {
-			all[soft] = &mesh{directed: directed(t), rules: rulesOf(t, soft == 1)}
+			all[soft] = &mesh{directed: directed(t), rules: rulesOf(t, soft == 1), ties: make([]tie, 0, len(j.of[t.ID]))}
 		}
 		m := all[soft]
 		k := kindOf(t, a, b, j.hopes[i])
@@ -171,10 +172,14 @@ func (j *judge) meshes(t Trial) []*mesh {
 			kinds[soft][k] = like
 			m.likes++
 		}
-		runs := make([]float64, len(numbers))
-		for r, n := range numbers {
-			runs[r] = badness(t.Unit, n)
+		if len(room)+len(numbers) > cap(room) { // one piece for many ties
+			room = make([]float64, 0, max(4096, len(numbers)))
 		}
+		from := len(room)
+		for _, n := range numbers {
+			room = append(room, badness(t.Unit, n))
+		}
+		runs := room[from:len(room):len(room)]
 		if host, ok := c.Host.Get(); ok && t.ID == "gpu.direct" {
 			for r := range runs { // against what this very pair reaches, not against other pairs
 				runs[r] -= badness(t.Unit, host)
