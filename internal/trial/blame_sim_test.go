@@ -371,3 +371,32 @@ func TestBlameNamesWhatIsBad(t *testing.T) {
 		}
 	}
 }
+
+// With two nodes it cannot be told which end is bad: the pair is named, and the direction.
+// In the lab there are two numbers to know the noise from: now and then they do not do.
+func TestTwoNodesAreAPair(t *testing.T) {
+	const seeds = 300
+	for _, soft := range []bool{false, true} {
+		missed, most := 0, 0
+		for seed := range uint64(seeds) {
+			w := newWorld(seed, 2, 1, 0, soft)
+			times := 1.15
+			if soft {
+				times, w.tests, most = 3, 4, seeds/100
+			}
+			a, b := w.ends[0][0], w.ends[0][1]
+			w.faults = []ill{{hits: sends(a), times: times}}
+			_, problems := w.prove("rdma.write.bw")
+			if len(problems) == 0 {
+				missed++
+				continue
+			}
+			if p := problems[0]; len(problems) != 1 || p.Kind != "pair" || p.At[0] != a || p.At[1] != b || p.Way != sending || !strings.Contains(p.Why, "either end") {
+				t.Errorf("soft %v, seed %d: got %+v", soft, seed, problems)
+			}
+		}
+		if missed > most {
+			t.Errorf("soft %v: %d of %d missed", soft, missed, seeds)
+		}
+	}
+}

@@ -205,16 +205,38 @@ func (j *judge) wireClue(e End, cells []int) (c clue) {
 	case grown > 0:
 		c.why = fmt.Sprintf("the wire into %s damages packets: %s", e, grownWords)
 		c.look, c.ruled = cable, ""
-	case lost > fewLosses/2*uint64(max(1, len(cells))) && c.why == "":
+	case lost > 0 && c.why == "" && j.losing(e, cells):
 		c.why = fmt.Sprintf("packets on their way to %s are lost: %s", e, lostWords)
 		c.look, c.ruled = append(cable, "and the drops that "+j.switchPort(e)+" counts"), ""
-	case slow > fewLosses/2*uint64(max(1, len(cells))) && c.why == "":
+	case slow > muchLosses*uint64(max(1, len(cells))) && c.why == "":
 		c.why = fmt.Sprintf("%s does not take in time what arrives: %s", e.Node, slowWords)
 		c.look = []string{"what else runs on " + e.Node + ", and its power saving: cpupower frequency-info"}
 	case seen && c.why == "":
 		c.ruled = "no errors counted at " + e.String()
 	}
 	return c
+}
+
+// losing reports whether most of the cells lose more on their way to an end than a busy host
+// resends for no reason.
+func (j *judge) losing(e End, cells []int) bool {
+	some, much := 0, 0
+	for _, i := range cells {
+		c := &j.cells[i]
+		from := c.A
+		if from == e {
+			from = c.B
+		}
+		n, share := c.lost(from, e)
+		if j.ss.at(e).soft != "" && share < partLostSoft || share < partLost {
+			n = 0
+		}
+		if c.seenBy(e) {
+			some++
+			much += boolInt(n >= muchLosses)
+		}
+	}
+	return much > 0 && 2*much >= some
 }
 
 // countWords writes counters that grew: "symbol_error +12".

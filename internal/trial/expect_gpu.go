@@ -10,7 +10,8 @@ import (
 )
 
 // memoryShare is the part of a GPU's stated memory bandwidth that copies reach, reading and
-// writing together; refreshing and turning the bus take the rest.
+// writing together; refreshing and turning the bus take the rest. An H200 gave 4152 of 4800
+// GB/s, 86 %, to weft's own copies.
 const memoryShare = 0.85
 
 // expectMemory is what copies inside a GPU's memory should reach, by its model.

@@ -148,7 +148,7 @@ type Problem struct {
 	Also   []string `json:"also,omitempty"` // other trials that it shows in
 	Status string   `json:"status"`         // "fail" or "warn"
 	Kind   string   `json:"kind"`           // "node", "port", "pair", "switch", "rail", "cluster"
-	At     []End    `json:"at"`             // the port; both ends of a pair; the node, without a port
+	At     []End    `json:"at"`             // the port; both ends of a pair, the sending one first; the node, without a port; by their names a rail, a switch or two
 	Way    string   `json:"way,omitempty"`  // "sending", "receiving"; "" is both ways, or not known
 	Got    string   `json:"got"`
 	Want   string   `json:"want"`
