@@ -43,6 +43,7 @@ type rules struct {
 	accept  float64 // how much likelier ties must be with the blame than without, as a logarithm
 	careful float64 // by how many standard errors the worsening must be more than half of least
 	contra  float64 // the share of ties that may speak against it
+	noisy   bool    // software devices: what disturbs a run may last
 	whole   bool    // a rail or the cluster may be blamed: ties are held against something outside
 }
 

@@ -202,7 +202,7 @@ func (m *mesh) pairClaims(all []*claim) []*claim {
 		cost = 0
 	}
 	oneWay := 0.0
-	if m.loud > 0.2 { // noise that stays with a pair for a while looks like a bad one, most of all in one direction
+	if m.noisy { // noise that stays with a pair for a while looks like a bad one, most of all in one direction
 		cost, oneWay = cost+3, 8
 	}
 	seen := map[[2]int32]*claim{}

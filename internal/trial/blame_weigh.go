@@ -91,7 +91,7 @@ func (m *mesh) weigh(c *claim, explained []bool, room []float64) {
 // always is how bad the best run of a tie must be: what is wrong is wrong every time, what
 // disturbs is not. Of cards' pairs no run is good.
 func (m *mesh) always(c *claim, size float64) float64 {
-	if c.kind == "pair" && m.loud < 0.2 && !m.whole {
+	if c.kind == "pair" && !m.noisy && !m.whole {
 		return m.least
 	}
 	return size / 3

@@ -178,28 +178,10 @@ func (j *judge) switchPort(e End) string {
 // while it was measured.
 func (j *judge) wireClue(e End, cells []int) (c clue) {
 	c = j.clue(topics[2], e)
-	seen := false
-	add := func(list []string) (sum uint64, words string) {
-		names := map[string]uint64{}
-		for _, i := range cells {
-			for _, m := range j.cells[i].Moved {
-				if m.End != e {
-					continue
-				}
-				seen = true
-				for _, name := range list {
-					if n := m.Grew[name]; n > 0 {
-						names[name] += n
-						sum += n
-					}
-				}
-			}
-		}
-		return sum, countWords(names)
-	}
-	grown, grownWords := add(wire)
-	lost, lostWords := add(lostIn)
-	slow, slowWords := add(slowHost)
+	seen := slices.ContainsFunc(cells, func(i int) bool { return j.cells[i].seenBy(e) })
+	grown, grownWords := j.grown(e, cells, wire)
+	lost, lostWords := j.grown(e, cells, lostIn)
+	slow, slowWords := j.grown(e, cells, slowHost)
 	cable := []string{"change the cable or transceiver of " + e.String() + ", then plug it elsewhere than " + j.switchPort(e)}
 	switch {
 	case grown > 0:
@@ -215,6 +197,25 @@ func (j *judge) wireClue(e End, cells []int) (c clue) {
 		c.ruled = "no errors counted at " + e.String()
 	}
 	return c
+}
+
+// grown adds up the named counters of an end over cells, and writes them.
+func (j *judge) grown(e End, cells []int, list []string) (sum uint64, words string) {
+	names := map[string]uint64{}
+	for _, i := range cells {
+		for _, m := range j.cells[i].Moved {
+			if m.End != e {
+				continue
+			}
+			for _, name := range list {
+				if n := m.Grew[name]; n > 0 {
+					names[name] += n
+					sum += n
+				}
+			}
+		}
+	}
+	return sum, countWords(names)
 }
 
 // losing reports whether most of the cells lose more on their way to an end than a busy host
@@ -249,10 +250,18 @@ func countWords(names map[string]uint64) string {
 	return strings.Join(words, ", ")
 }
 
+// muchCongestion is from how many notices a run on a port is held back: fewer come with any
+// traffic through a switch.
+const muchCongestion = 100
+
 // queueClue is about what holds packets back before they are sent.
-func (j *judge) queueClue(e End) (c clue) {
+func (j *judge) queueClue(e End, cells []int) (c clue) {
 	c = j.clue(topics[1], e)
 	s := j.ss.at(e)
+	if n, words := j.grown(e, cells, congested[:len(congested)-1]); c.why == "" && n > muchCongestion*uint64(max(1, len(cells))) {
+		c.why, c.ruled = fmt.Sprintf("the way is congested at %s: %s", e, words), ""
+		c.look = []string{"what else uses the links between: rounds of weft prove do not share ports", "ECN and PFC of " + j.switchPort(e)}
+	}
 	if s.shaped != "" {
 		c.why = s.shaped + " holds its packets back"
 		c.look, c.ruled = []string{"sudo tc qdisc del dev " + s.port.Netdev + " root   # on " + s.Node}, ""
@@ -262,7 +271,7 @@ func (j *judge) queueClue(e End) (c clue) {
 
 // clues says what is known of an end, topic by topic.
 func (j *judge) clues(e End, cells []int) []clue {
-	all := []clue{j.mtuClue(e, cells), j.queueClue(e), j.wireClue(e, cells), j.clue(topics[3], e), j.clue(topics[4], e)}
+	all := []clue{j.mtuClue(e, cells), j.queueClue(e, cells), j.wireClue(e, cells), j.clue(topics[3], e), j.clue(topics[4], e)}
 	if h := j.loopClue(e); all[3].why == "" && h != "" {
 		all[3].why, all[3].ruled = h, ""
 	}

@@ -23,8 +23,8 @@ var (
 		"rx_icrc_encapsulated", "rx_crc_errors_phy", "rx_symbol_err_phy", "rx_pcs_symbol_err_phy"}
 	// This host does not take in time what arrives.
 	slowHost = []string{"out_of_buffer", "rnr_nak_retry_err", "rcvd_rnr_err", "send_rnr_err", "rx_discards_phy", "rx_out_of_buffer"}
-	// Somebody asked this port to slow down.
-	congested = []string{"rp_cnp_handled", "np_cnp_sent", "np_ecn_marked_roce_packets", "port_xmit_wait", "port_xmit_discards", "roce_slow_restart"}
+	// There was more to send than the way took. The last grows in every trial of bandwidth.
+	congested = []string{"rp_cnp_handled", "np_cnp_sent", "np_ecn_marked_roce_packets", "port_xmit_discards", "roce_slow_restart", "port_xmit_wait"}
 )
 
 // grew is the most that one of the named counters of an end grew: one loss moves several.

@@ -19,7 +19,7 @@ var leastSoft = -math.Log(0.70)
 // a per cent, their latencies within five; software devices on busy hosts differ by a tenth
 // at best, and by a third often (LAB.md: 0.33 to 0.43 Gb/s of the same pair).
 func rulesOf(t Trial, soft bool) rules {
-	r := rules{quiet: 0.01, usual: 0.02, loud: 0.10, least: leastBandwidth, accept: 5, careful: 2.5, contra: 0.2}
+	r := rules{quiet: 0.01, usual: 0.02, loud: 0.10, least: leastBandwidth, accept: 5, careful: 2.5, contra: 0.2, noisy: soft && t.Unit != Bytes}
 	switch {
 	case t.Unit == Bytes:
 		r.quiet, r.usual, r.loud = 0.005, 0.005, 0.005

@@ -68,9 +68,8 @@ func (l *pairList) add(p Pair) {
 
 // suspects adds the pairs of a mesh that should be measured again.
 func (m *mesh) suspects(j *judge, list *pairList) {
-	soft := m.soft()
 	believed, unsure := testsHard, testsUnsure
-	if soft {
+	if m.noisy {
 		believed, unsure = testsSoft, testsNoisy
 	}
 	faults, _ := m.blame()
@@ -115,7 +114,7 @@ func (m *mesh) suspects(j *judge, list *pairList) {
 			doubt(int32(i)) // bad, or its runs do not agree
 		}
 	}
-	if !soft {
+	if !m.noisy {
 		return
 	}
 	if len(m.ties) <= fewTies { // one run of each says too little of the noise
@@ -128,11 +127,6 @@ func (m *mesh) suspects(j *judge, list *pairList) {
 	if len(list.pairs) > 0 {
 		m.controls(j, list)
 	}
-}
-
-// soft reports whether the mesh is of software devices.
-func (m *mesh) soft() bool {
-	return len(m.ends) > 0 && (m.ends[0].soft != "" || m.ends[len(m.ends)-1].soft != "")
 }
 
 // some calls f with the bad ties of a part, or with a few that are spread over it.
