@@ -328,12 +328,12 @@ func (v *victim) settled(point, kind string, took time.Duration) string {
 func (v *victim) until(known int, what, test string) bool {
 	v.t.Helper()
 	script := fmt.Sprintf(`cd /var/lib/weft/runs 2>/dev/null || exit 0; [ $(ls | wc -l) -gt %d ] || exit 0; r=$(ls | tail -n 1); { %s; } && echo yes`, known, test)
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		out, err := v.l.Inside(v.t.Context(), v.node, script+"\ntrue")
 		if err == nil && strings.TrimSpace(out) == "yes" {
 			return true
 		}
 	}
-	v.t.Logf("%s: not within 2 min", what)
+	v.t.Logf("%s: not within 5 min", what)
 	return false
 }
