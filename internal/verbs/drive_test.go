@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 )
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // order is what a driver is told; report is its answer to each order, in the same order.
 type order struct {
-	Do      string // open, connect, stream, ping; receive, pong, both, which end with stop or wait; close; exec
+	Do      string // open, connect, stream, ping, close; and receive, pong, both, exec, which stop or wait ends
 	Device  string
 	Port    int
 	Options Options
@@ -101,8 +103,10 @@ func (d *driver) do(o order) (r report, err error) {
 		t, err := d.conn.Ping(context.Background(), limit)
 		l := t.Latency()
 		return report{Latency: &l}, err
-	case "receive", "pong", "both":
-		d.background(o.Do, limit)
+	case "receive", "pong", "both", "exec":
+		d.background(o, limit)
+	case "listening":
+		return r, listening(o.Count, o.For)
 	case "stop":
 		d.cancel()
 		r = <-d.running
@@ -111,11 +115,6 @@ func (d *driver) do(o order) (r report, err error) {
 		d.cancel()
 	case "close":
 		d.close()
-	case "exec":
-		ctx, cancel := context.WithTimeout(context.Background(), o.For)
-		defer cancel()
-		out, err := exec.CommandContext(ctx, o.Argv[0], o.Argv[1:]...).CombinedOutput()
-		return report{Output: string(out)}, err
 	default:
 		err = errors.New("no such order")
 	}
@@ -143,8 +142,8 @@ func (d *driver) open(o order) (r report, err error) {
 	return report{Peer: &p, Options: &used}, nil
 }
 
-// background receives, answers pings, or streams, until stop or its own end.
-func (d *driver) background(what string, l Limit) {
+// background receives, answers pings, streams, or runs a program, until stop or its own end.
+func (d *driver) background(o order, l Limit) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.cancel, d.running = cancel, make(chan report, 1)
 	conn, running := d.conn, d.running
@@ -152,7 +151,11 @@ func (d *driver) background(what string, l Limit) {
 		var r report
 		var f Flow
 		var err error
-		switch what {
+		switch o.Do {
+		case "exec":
+			var out []byte
+			out, err = exec.CommandContext(ctx, o.Argv[0], o.Argv[1:]...).CombinedOutput()
+			r.Output = string(out)
 		case "receive":
 			f, err = conn.Receive(ctx, 100*time.Millisecond)
 			r.Flow = &f
@@ -167,6 +170,24 @@ func (d *driver) background(what string, l Limit) {
 		}
 		running <- r
 	}()
+}
+
+// listening waits until somebody listens on a TCP port, which it does not touch: perftest
+// takes the first connection for its peer's.
+func listening(port int, limit time.Duration) error {
+	want := fmt.Sprintf(":%04X 00000000", port)
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			if strings.Contains(string(b), want) && strings.Contains(string(b), " 0A ") {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("nobody listens on port %d", port)
 }
 
 func (d *driver) close() {
