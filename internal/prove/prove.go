@@ -229,17 +229,27 @@ func (p *prover) trial(ctx context.Context, t trial.Trial, rounds []trial.Round)
 	for i, r := range rounds {
 		p.round(ctx, t, r.Pairs, i+1)
 	}
+	p.again(ctx, t, first)
+	if partners := trial.Partners(p.Case, p.res.Cells[first:]); len(partners) > 0 {
+		p.more(partners)
+		for _, r := range trial.Packed(partners) {
+			p.round(ctx, t, r.Pairs, len(rounds)+1)
+		}
+		p.again(ctx, t, first)
+	}
+}
+
+// again measures suspects until nothing new would be learned of them.
+func (p *prover) again(ctx context.Context, t trial.Trial, first int) {
 	for range p.Effort.Tests {
-		again := trial.Suspects(p.Case, p.res.Cells[first:])
-		p.more(again)
-		for _, r := range trial.Packed(again) {
+		pairs := trial.Suspects(p.Case, p.res.Cells[first:])
+		if len(pairs) == 0 || ctx.Err() != nil {
+			return
+		}
+		p.more(pairs)
+		for _, r := range trial.Packed(pairs) {
 			p.round(ctx, t, r.Pairs, 0)
 		}
-	}
-	partners := trial.Partners(p.Case, p.res.Cells[first:])
-	p.more(partners)
-	for _, r := range trial.Packed(partners) {
-		p.round(ctx, t, r.Pairs, len(rounds)+1)
 	}
 }
 

@@ -12,14 +12,14 @@ type Effort struct {
 	Word    string
 	Within  float64 // the confidence interval may be this part of the value
 	Seconds float64 // and no run takes longer than this
-	Tests   int     // how often a suspect is tested again
+	Tests   int     // how often suspects are tested again at most: Suspects ends it earlier
 }
 
 // Efforts are the efforts a person can ask for.
 var Efforts = []Effort{
-	{"quick", 0.10, 0.4, 1},
-	{"usual", 0.05, 1, 2},
-	{"thorough", 0.02, 10, 4},
+	{"quick", 0.10, 0.4, 4},
+	{"usual", 0.05, 1, 5},
+	{"thorough", 0.02, 10, 6},
 }
 
 // EffortByWord returns the effort of that name.
