@@ -272,11 +272,18 @@ func (p *prover) round(ctx context.Context, t trial.Trial, pairs []trial.Pair, r
 	wg.Wait()
 }
 
+// fullCells is how many cells keep every counter from before and after: all pairs of a
+// hundred nodes. Beyond that a proof would be gigabytes.
+const fullCells = 10_000
+
 // keep adds cells, or adds to those that are there.
 func (p *prover) keep(cells ...trial.Cell) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range cells {
+		if len(p.res.Cells) > fullCells {
+			c = c.Lean()
+		}
 		key := cellKey{c.Trial, c.Pair}
 		if at, ok := p.at[key]; ok {
 			p.res.Cells[at] = p.res.Cells[at].Again(c)

@@ -39,7 +39,12 @@ func Moves(node string, before, after Counters) []Moved {
 	var all []Moved
 	for port, now := range after {
 		was := before[port]
-		m := Moved{End: End{node, port}}
+		m := Moved{End: End{node, port}, Before: map[string]uint64{}, After: map[string]uint64{}}
+		for name, v := range now {
+			if v != was[name] {
+				m.Before[name], m.After[name] = was[name], v
+			}
+		}
 		grew := func(name string) int64 {
 			if now[name] < was[name] { // set back meanwhile
 				return 0
@@ -70,6 +75,15 @@ func Moves(node string, before, after Counters) []Moved {
 		return cmp.Or(cmp.Compare(b.Sent+b.Received, a.Sent+a.Received), cmp.Compare(a.Port, b.Port))
 	})
 	return all
+}
+
+// Lean is the cell without the counters themselves: how much they grew stays.
+func (c Cell) Lean() Cell {
+	c.Moved = slices.Clone(c.Moved)
+	for i := range c.Moved {
+		c.Moved[i].Before, c.Moved[i].After = nil, nil
+	}
+	return c
 }
 
 // troubles are words in the names of counters that should not grow.

@@ -21,7 +21,8 @@ func TestMoves(t *testing.T) {
 	if len(got) != 3 {
 		t.Fatalf("%d moved: %+v", len(got), got)
 	}
-	if m := got[0]; m.End != (End{"n1", "mlx5_0/1"}) || m.Sent != 4000 || m.Received != 0 || m.Packets || len(m.Grew) != 1 || m.Grew["out_of_sequence"] != 3 {
+	if m := got[0]; m.End != (End{"n1", "mlx5_0/1"}) || m.Sent != 4000 || m.Received != 0 || m.Packets || len(m.Grew) != 1 || m.Grew["out_of_sequence"] != 3 ||
+		len(m.Before) != 3 || m.Before["port_xmit_data"] != 100 || m.After["port_xmit_data"] != 1100 {
 		t.Errorf("%+v", m)
 	}
 	if m := got[1]; m.Port != "rxe0/1" || m.Sent != 20 || m.Received != 10 || !m.Packets {

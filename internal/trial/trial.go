@@ -139,6 +139,9 @@ type Moved struct {
 	Packets  bool  `json:"packets"`  // Sent and Received count packets
 
 	Grew map[string]uint64 `json:"grew,omitempty"` // other counters that grew: errors, retransmissions, pauses
+
+	Before map[string]uint64 `json:"before,omitempty"` // every counter that changed, as it was; left out of proofs of very many cells
+	After  map[string]uint64 `json:"after,omitempty"`  // and as it was afterwards
 }
 
 // Problem is one sentence about something that is not right: what it is about, what was
