@@ -26,7 +26,7 @@ func TestStackQuant(t *testing.T) {
 			want(c, "fp8", false, fact.GPU{Vendor: "NVIDIA", Name: "NVIDIA A100-SXM4-80GB"})
 		}, want: "n2 gpu0 pass: dense fp8 on NVIDIA A100-SXM4-80GB: as weight-only W8A16: it saves memory, not time"},
 		{name: "FP8 on Pascal", do: func(c *Case) { want(c, "fp8", false, fact.GPU{Vendor: "NVIDIA", Name: "Tesla P4"}) },
-			want: "n2 gpu0 fail: dense fp8 on Tesla P4, want fp16: kernels start at Turing"},
+			want: "n2 gpu0 fail: dense fp8 on Tesla P4, want GGUF (llama.cpp): vLLM starts at Turing"},
 		{name: "never heard of it", do: func(c *Case) { want(c, "q3_k_m", false, h100) },
 			want: "n2 gpu0 unknown: dense q3_k_m on NVIDIA H100 80GB HBM3: nobody told weft whether this runs"},
 		{name: "no GPU", do: func(c *Case) {

@@ -21,6 +21,8 @@ const (
 	vllmTable = "vLLM documentation, quantization: supported hardware"
 	vllmFP8   = "vLLM documentation, FP8 W8A8"
 	vllmINT8  = "vLLM documentation, INT8 W8A8"
+	vllmCUDA  = "vLLM documentation, installation: compute capability 7.5 or higher (read 2026-11-15)"
+	llamaGGUF = "GGUF (llama.cpp)"
 )
 
 // Quants lists the combinations that weft knows; the more specific row wins.
@@ -40,7 +42,9 @@ var Quants = []Quant{
 	{On: "gfx90a", Quant: "fp8", Verdict: "unknown", Note: "the hardware has no FP8", Instead: "bf16", Source: amdDoc},
 	{On: "AMD", Quant: "awq", Verdict: "unknown", Note: "vLLM's table has AWQ unsupported on AMD, though Triton kernels run on some", Instead: "w4a16", Source: vllmTable},
 	{On: "AMD", Quant: "gptq", Verdict: "unknown", Note: "vLLM's table has GPTQ unsupported on AMD, though Triton kernels run on some", Instead: "w4a16", Source: vllmTable},
-	{On: "AMD", Quant: "int8", Verdict: "broken", Note: "no INT8 W8A8 kernels for AMD", Instead: "fp8 where the GPU has it, else w4a16", Source: vllmTable},
+	{On: "AMD", Quant: "int8", Verdict: "works", Note: "by a Triton kernel, symmetric quantisation alone", Source: "github.com/vllm-project/vllm pulls 12282, 26668, 57331"},
+	{On: "gfx942", Quant: "nvfp4", Verdict: "works", Note: "by emulation: it saves memory, not time", Source: "github.com/vllm-project/vllm pulls 35733, 35737"},
+	{On: "gfx950", Quant: "nvfp4", Verdict: "works", Note: "by emulation: it saves memory, not time", Source: "github.com/vllm-project/vllm pulls 35733, 35737"},
 	{On: "AMD", Quant: "nvfp4", Verdict: "broken", Note: "NVFP4 is NVIDIA's format", Instead: "fp8 where the GPU has it, else w4a16", Source: vllmTable},
 	{On: "AMD", Quant: "bf16", Verdict: "works", Source: amdDoc},
 	{On: "AMD", Quant: "fp16", Verdict: "works", Source: amdDoc},
@@ -57,15 +61,23 @@ var Quants = []Quant{
 	{On: "Ada Lovelace", Quant: "nvfp4", Verdict: "works", Note: "as weight-only FP4: it saves memory, not time", Source: vllmTable},
 	{On: "Ampere", Quant: "nvfp4", Verdict: "works", Note: "as weight-only FP4: it saves memory, not time", Source: vllmTable},
 	{On: "Turing", Quant: "nvfp4", Verdict: "unknown", Note: "vLLM's Marlin kernels cover Turing in part", Instead: "awq", Source: vllmTable},
-	{On: "Pascal", Quant: "fp8", Verdict: "broken", Note: "kernels start at Turing", Instead: "fp16", Source: vllmFP8},
-	{On: "Pascal", Quant: "nvfp4", Verdict: "broken", Note: "kernels start at Turing", Instead: "fp16", Source: vllmTable},
-	{On: "Pascal", Quant: "awq", Verdict: "broken", Note: "kernels start at Turing", Instead: "fp16", Source: vllmTable},
-	{On: "Pascal", Quant: "gptq", Verdict: "broken", Note: "kernels start at Volta", Instead: "fp16", Source: vllmTable},
-	{On: "Pascal", Quant: "int8", Verdict: "broken", Note: "kernels start at Turing", Instead: "fp16", Source: vllmTable},
-	{On: "Pascal", Quant: "w4a16", Verdict: "broken", Note: "kernels start at Volta", Instead: "fp16", Source: vllmTable},
-	{On: "Kepler", Quant: "fp8", Verdict: "broken", Note: "vLLM has no kernels for Kepler", Instead: "llama.cpp with an old CUDA", Source: vllmTable},
-	{On: "Kepler", Quant: "awq", Verdict: "broken", Note: "vLLM has no kernels for Kepler", Instead: "llama.cpp with an old CUDA", Source: vllmTable},
-	{On: "Kepler", Quant: "w4a16", Verdict: "broken", Note: "vLLM has no kernels for Kepler", Instead: "llama.cpp with an old CUDA", Source: vllmTable},
+	{On: "Turing", Quant: "bf16", Verdict: "broken", Note: "bfloat16 wants compute capability 8.0: vLLM refuses to start", Instead: "fp16", Source: "github.com/vllm-project/vllm issue 1157"},
+	{On: "Pascal", Quant: "fp8", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Pascal", Quant: "nvfp4", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Pascal", Quant: "awq", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Pascal", Quant: "gptq", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Pascal", Quant: "int8", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Pascal", Quant: "w4a16", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Pascal", Quant: "bf16", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Pascal", Quant: "fp16", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Kepler", Quant: "fp8", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Kepler", Quant: "nvfp4", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Kepler", Quant: "awq", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Kepler", Quant: "gptq", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Kepler", Quant: "int8", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Kepler", Quant: "w4a16", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Kepler", Quant: "bf16", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
+	{On: "Kepler", Quant: "fp16", Verdict: "broken", Note: "vLLM starts at Turing", Instead: llamaGGUF, Source: vllmCUDA},
 	{On: "NVIDIA", Quant: "awq", Verdict: "works", Source: vllmTable},
 	{On: "NVIDIA", Quant: "gptq", Verdict: "works", Source: vllmTable},
 	{On: "NVIDIA", Quant: "w4a16", Verdict: "works", Source: vllmTable},
