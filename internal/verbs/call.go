@@ -1,11 +1,14 @@
 package verbs
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // call is one call of a C function with up to three arguments. Posting and polling are
 // the only calls inside a measurement: through purego they would cost 150 ns and an
 // allocation each, which is more than the 5 % by which a 1 µs latency may differ from
-// perftest's. This way it is about 10 ns.
+// perftest's. This way it is about 10 ns. The assembly knows the layout.
 type call struct {
 	fn, a1, a2, a3 uintptr
 	ret            uintptr
@@ -18,10 +21,47 @@ func (c *call) do() int32 {
 	return int32(c.ret)
 }
 
-// callerAddr is where caller, which is not a Go function, stands.
-var callerAddr uintptr
+// spin repeats a call until it returns something else than 0, a flag is set, or it was
+// done often enough. Go's scheduler takes it for a system call: it neither interrupts it
+// every 10 ms, nor waits for it when it must stop the world.
+type spin struct {
+	call
+	stop uintptr // of a uint32
+	left uint64
+}
+
+func (s *spin) run(stop *atomic.Uint32, times uint64) int32 {
+	s.stop, s.left = uintptr(unsafe.Pointer(stop)), times
+	cgocall(spinnerAddr, unsafe.Pointer(s))
+	return int32(s.ret)
+}
+
+// watcher repeats to look at a word of memory until one byte of it has a value.
+type watcher struct {
+	word  uintptr // of a uint32
+	shift uint64
+	want  uint64
+	seen  uint64
+	stop  uintptr
+	left  uint64
+}
+
+func (w *watcher) run(word *uint32, shift uint, want byte, stop *atomic.Uint32, times uint64) bool {
+	*w = watcher{uintptr(unsafe.Pointer(word)), uint64(shift), uint64(want), 0, uintptr(unsafe.Pointer(stop)), times}
+	cgocall(watcherAddr, unsafe.Pointer(w))
+	return w.seen != 0
+}
+
+// Where caller, spinner and watch stand, which are not Go functions.
+var callerAddr, spinnerAddr, watcherAddr uintptr
 
 // quick runs caller on the system stack, as the runtime does with C functions of its own.
 //
 //go:noescape
 func quick(fn uintptr, arg unsafe.Pointer)
+
+// cgocall does it as a system call: purego is built on it too.
+//
+//go:noescape
+//go:linkname cgocall runtime.cgocall
+func cgocall(fn uintptr, arg unsafe.Pointer) int32

@@ -3,6 +3,7 @@ package verbs
 import (
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -88,6 +89,48 @@ func TestCallAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestSpin(t *testing.T) {
+	fn := libc(t, "abs")
+	var stop atomic.Uint32
+	s := &spin{call: call{fn: fn, a1: 5}}
+	if got := s.run(&stop, 1000); got != 5 || s.left != 1000 {
+		t.Errorf("abs(5) is %d, with %d turns left of 1000", got, s.left)
+	}
+	s.a1 = 0
+	if got := s.run(&stop, 1000); got != 0 || s.left != 0 {
+		t.Errorf("abs(0) is %d, with %d turns left", got, s.left)
+	}
+	// Others work meanwhile, the collector too, even where there is one processor.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	go func() {
+		runtime.GC()
+		stop.Store(1)
+	}()
+	if got := s.run(&stop, 1<<40); got != 0 || s.left == 0 {
+		t.Errorf("stopped: %d, with %d turns left", got, s.left)
+	}
+}
+
+func TestWatcher(t *testing.T) {
+	var stop atomic.Uint32
+	words := []uint32{0x44332211, 0x88776655}
+	w := &watcher{}
+	for i := range 8 {
+		shift, want := uint(i%4*8), byte((i+1)*0x11)
+		if !w.run(&words[i/4], shift, want, &stop, 10) || w.run(&words[i/4], shift, want+1, &stop, 10) {
+			t.Errorf("byte %d of %#x is not seen as %#x", i, words, want)
+		}
+	}
+	go func() { runtime.GC(); atomic.StoreUint32(&words[0], 0x99332211) }()
+	if !w.run(&words[0], 24, 0x99, &stop, 1<<40) {
+		t.Error("a change is not seen")
+	}
+	go func() { runtime.GC(); stop.Store(1) }()
+	if w.run(&words[0], 24, 0xaa, &stop, 1<<40) {
+		t.Error("seen what is not there")
+	}
+}
+
 // BenchmarkFigureCall is one post or poll without its work, beside purego's way.
 func BenchmarkFigureCall(b *testing.B) {
 	fn := libc(b, "labs")
@@ -95,6 +138,13 @@ func BenchmarkFigureCall(b *testing.B) {
 		c := &call{fn: fn, a1: 7}
 		for b.Loop() {
 			c.do()
+		}
+	})
+	b.Run("spin", func(b *testing.B) {
+		var stop atomic.Uint32
+		s := &spin{call: call{fn: fn, a1: 7}}
+		for b.Loop() {
+			s.run(&stop, 1)
 		}
 	})
 	b.Run("purego", func(b *testing.B) {

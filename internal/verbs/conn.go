@@ -29,7 +29,7 @@ type Conn struct {
 	*queues
 	sleeper *sleeper // nil when polling
 
-	stop    atomic.Bool // a run was told to end, or Close was called
+	stop    atomic.Uint32 // a run was told to end, or Close was called
 	closing atomic.Bool
 	mu      sync.Mutex // held by a run, by Connect and by the end of Close
 	freed   bool
@@ -259,7 +259,7 @@ func (c *Conn) Close() {
 
 // halt ends the run that is under way.
 func (c *Conn) halt() {
-	c.stop.Store(true)
+	c.stop.Store(1)
 	if c.sleeper != nil {
 		c.sleeper.wake()
 	}

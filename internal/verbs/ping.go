@@ -33,7 +33,7 @@ func (c *Conn) Ping(ctx context.Context, l Limit) (times Times, err error) {
 	n := 0
 	start := time.Now()
 	last := time.Duration(0)
-	for n < room && !c.stop.Load() && (l.For == 0 || last < l.For) {
+	for n < room && c.stop.Load() == 0 && (l.For == 0 || last < l.For) {
 		if err = once(c.o.Stall); err != nil {
 			break
 		}
@@ -89,7 +89,7 @@ func (c *Conn) Pong(ctx context.Context) (err error) {
 	}
 	defer func() { end(&err) }()
 	once := c.ponger()
-	for !c.stop.Load() {
+	for c.stop.Load() == 0 {
 		if err = once(idle * c.o.Stall); err != nil {
 			break
 		}

@@ -123,10 +123,10 @@ func (c *Conn) Stream(ctx context.Context, l Limit, every time.Duration) (f Flow
 			return f, nil
 		}
 		n, err := c.await(limit)
-		told := errors.Is(err, errStopped) || err == nil && c.stop.Load()
+		told := errors.Is(err, errStopped) || err == nil && c.stop.Load() != 0
 		switch {
 		case told && limit == c.o.Stall && !c.closing.Load(): // once: let what is under way arrive
-			c.stop.Store(false)
+			c.stop.Store(0)
 			left, limit = 0, drainTime
 		case told || limit == drainTime && isStall(err):
 			return f, nil
@@ -171,7 +171,7 @@ func (c *Conn) Receive(ctx context.Context, every time.Duration) (f Flow, err er
 	defer func() { end(&err) }()
 	m := newMeter(every)
 	var start time.Time
-	for !c.stop.Load() {
+	for c.stop.Load() == 0 {
 		n, err := c.await(idle * c.o.Stall)
 		if errors.Is(err, errStopped) {
 			break

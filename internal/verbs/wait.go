@@ -12,9 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spins is how many times a busy loop looks before it asks for the time, and whether it
-// was told to stop: rare enough to cost nothing, often enough to end within a millisecond.
-const spins = 1024
+// A busy loop looks a few times by itself, which finds what comes within microseconds,
+// and then in longer turns that Go's scheduler knows of, after each of which it asks for
+// the time: about a millisecond, 20 in an emulated machine.
+const (
+	looks = 256
+	spins = 1 << 14
+)
 
 // idle is how much longer than Stall a side waits that only answers: its peer may still
 // be starting, or may be done and have its word under way.
@@ -35,11 +39,11 @@ func (c *Conn) begin(ctx context.Context) (end func(*error), err error) {
 		c.mu.Unlock()
 		return nil, errors.New("connection: is not connected, was closed, or failed before")
 	}
-	c.stop.Store(false)
+	c.stop.Store(0)
 	halted := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() { c.halt(); close(halted) })
 	if c.closing.Load() { // since it was looked at
-		c.stop.Store(true)
+		c.stop.Store(1)
 	}
 	return func(err *error) {
 		if !unhook() {
@@ -65,20 +69,21 @@ func (c *Conn) await(limit time.Duration) (int, error) {
 	if c.sleeper != nil {
 		return c.awaitEvent(limit)
 	}
-	var began time.Time
-	for i := 1; ; i++ {
+	for range looks {
 		if n, err := c.take(); n != 0 || err != nil {
 			return n, err
 		}
-		if i%spins == 0 {
-			switch {
-			case c.stop.Load():
-				return 0, errStopped
-			case began.IsZero():
-				began = time.Now()
-			case time.Since(began) > limit:
-				return 0, &StallError{"completion", limit}
-			}
+	}
+	began := time.Now()
+	for {
+		n, err := c.takeLong()
+		switch {
+		case n != 0 || err != nil:
+			return n, err
+		case c.stop.Load() != 0:
+			return 0, errStopped
+		case time.Since(began) > limit:
+			return 0, &StallError{"completion", limit}
 		}
 	}
 }
@@ -95,7 +100,7 @@ func (c *Conn) awaitEvent(limit time.Duration) (int, error) {
 		}
 		left := limit - time.Since(began)
 		switch {
-		case c.stop.Load():
+		case c.stop.Load() != 0:
 			return 0, errStopped
 		case left < 0:
 			return 0, &StallError{"completion", limit}
@@ -112,26 +117,39 @@ func (c *Conn) awaitEvent(limit time.Duration) (int, error) {
 // watch waits until the last byte of a message in memory has a value. Where no processor
 // can be spared, it gives way to whoever else would run.
 func (c *Conn) watch(word *uint32, shift uint, want byte, limit time.Duration) error {
-	var began time.Time
-	yields := c.sleeper != nil
-	for i := 1; ; i++ {
+	for range looks {
 		if byte(atomic.LoadUint32(word)>>shift) == want {
 			return nil
 		}
-		if yields {
-			unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
-		}
-		if i%spins == 0 {
-			switch {
-			case c.stop.Load():
-				return errStopped
-			case began.IsZero():
-				began = time.Now()
-			case time.Since(began) > limit:
-				return &StallError{"message", limit}
-			}
+		if c.sleeper != nil {
+			break
 		}
 	}
+	began := time.Now()
+	for {
+		switch {
+		case c.look(word, shift, want):
+			return nil
+		case c.stop.Load() != 0:
+			return errStopped
+		case time.Since(began) > limit:
+			return &StallError{"message", limit}
+		}
+	}
+}
+
+// look is one turn of watch.
+func (c *Conn) look(word *uint32, shift uint, want byte) bool {
+	if c.sleeper == nil {
+		return c.watcher.run(word, shift, want, &c.stop, spins)
+	}
+	for range looks {
+		if byte(atomic.LoadUint32(word)>>shift) == want {
+			return true
+		}
+		unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+	}
+	return false
 }
 
 // sleeper waits for completion events. The events' file is watched edge-triggered: each

@@ -28,8 +28,10 @@ type queues struct {
 	recvs  []recvWR // a batch of receives
 	done   []completion
 
-	post, postRecv, poll, notify call
-	credits                      int // receives to be posted anew
+	post, postRecv, notify call
+	poll                   spin
+	watcher                watcher
+	credits                int // receives to be posted anew
 }
 
 // makeWork writes the lists.
@@ -76,7 +78,7 @@ func (c *Conn) makeWork() (err error) {
 	ops := &(*ibvContext)(c.dev.ctx).ops
 	q.post = call{fn: ops.postSend, a1: uintptr(c.qp), a3: address(&bad[0])}
 	q.postRecv = call{fn: ops.postRecv, a1: uintptr(c.qp), a3: address(&bad[0])}
-	q.poll = call{fn: ops.pollCQ, a1: uintptr(c.cq), a2: pollBatch, a3: address(&q.done[0])}
+	q.poll.call = call{fn: ops.pollCQ, a1: uintptr(c.cq), a2: pollBatch, a3: address(&q.done[0])}
 	q.notify = call{fn: ops.reqNotifyCQ, a1: uintptr(c.cq)}
 	c.queues = q
 	return nil
@@ -144,8 +146,12 @@ func (c *Conn) replenish() error {
 }
 
 // take takes what has completed, 0 when nothing has. The first failure is an error.
-func (c *Conn) take() (n int, err error) {
-	n = int(c.poll.do())
+func (c *Conn) take() (int, error) { return c.taken(c.poll.do()) }
+
+// takeLong does so again and again, until there is something, for a while.
+func (c *Conn) takeLong() (int, error) { return c.taken(c.poll.run(&c.stop, spins)) }
+
+func (c *Conn) taken(n int32) (int, error) {
 	if n < 0 {
 		return 0, fmt.Errorf("ibv_poll_cq: %d", n)
 	}
@@ -154,5 +160,5 @@ func (c *Conn) take() (n int, err error) {
 			return 0, c.failed(w)
 		}
 	}
-	return n, nil
+	return int(n), nil
 }
