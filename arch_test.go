@@ -34,6 +34,7 @@ var layers = []layer{
 	{"internal/topo", true, []string{"fact", "unit"}},
 	{"internal/platform", true, []string{"fact", "unit"}},
 	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit"}},
+	{"internal/compat", true, []string{"fact", "platform", "spec", "nodeset"}},
 	{"internal/transport", true, []string{"check", "fact", "platform", "nodeset", "unit", "format/nccllog"}},
 	{"internal/trial", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo", "platform", "spec"}},
@@ -42,8 +43,9 @@ var layers = []layer{
 	{"internal/edit", true, nil},
 	{"internal/edit/*", true, []string{"edit"}}, // one foreign format each, written
 	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
+	{"internal/design", true, []string{"fact", "topo", "platform", "nodeset", "unit"}},
 	{"internal/history", true, []string{"fact"}},
-	{"internal/report", true, []string{"check", "transport", "trial", "plan", "diff", "fact", "topo", "nodeset", "unit"}},
+	{"internal/report", true, []string{"check", "compat", "transport", "trial", "plan", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
@@ -63,7 +65,7 @@ var layers = []layer{
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "intent", "job", "plan", "history", "report", "transport", "format/nccllog", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "plan", "history", "report", "transport", "format/nccllog", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 
