@@ -37,6 +37,7 @@ var layers = []layer{
 	{"internal/compat", true, []string{"fact", "platform", "spec", "nodeset"}},
 	{"internal/transport", true, []string{"check", "fact", "platform", "nodeset", "unit", "format/nccllog"}},
 	{"internal/trial", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit"}},
+	{"internal/forecast", true, []string{"fact", "platform", "trial", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo", "platform", "spec"}},
 	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec"}},
 	{"internal/diff", true, nil},
@@ -65,7 +66,7 @@ var layers = []layer{
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "plan", "history", "report", "transport", "format/nccllog", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "plan", "history", "report", "transport", "format/nccllog", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "forecast", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 
