@@ -46,7 +46,7 @@ var layers = []layer{
 	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
 	{"internal/design", true, []string{"fact", "topo", "platform", "nodeset", "unit"}},
 	{"internal/history", true, []string{"fact"}},
-	{"internal/report", true, []string{"check", "compat", "transport", "trial", "plan", "diff", "fact", "topo", "nodeset", "unit"}},
+	{"internal/report", true, []string{"check", "compat", "transport", "trial", "forecast", "plan", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
