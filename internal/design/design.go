@@ -114,6 +114,7 @@ type Fabric struct {
 	Planes   []Plane   `json:"planes"`
 	Uplink   Uplink    `json:"uplink"`
 	Lines    []Line    `json:"arithmetic"`
+	Flows    []Line    `json:"flows"` // what one flow gets, and all together
 	node     string    // names of nodes, before their number
 	prefix   string    // of switch names
 	block    int       // first block of /16 in the net
@@ -147,19 +148,19 @@ const (
 
 // Device is a box with ports.
 type Device struct {
-	Name     string         `json:"name"`
-	Role     string         `json:"role"`
-	Fabric   string         `json:"fabric,omitempty"`
-	Plane    int            `json:"plane,omitempty"` // from 1
-	Rail     int            `json:"rail,omitempty"`  // of a leaf, from 1
-	Ports    int            `json:"ports,omitempty"`
-	AS       uint32         `json:"as,omitempty"`
-	Loopback netip.Addr     `json:"loopback,omitzero"`
-	Own      []netip.Prefix `json:"announces,omitempty"` // of a leaf: its nodes
-	Config   string         `json:"frr,omitempty"`
-	group    int            // of a leaf: which nodes
-	border   bool           // it has an uplink
-	cables   []int          // into Design.Cables
+	Name     string       `json:"name"`
+	Role     string       `json:"role"`
+	Fabric   string       `json:"fabric,omitempty"`
+	Plane    int          `json:"plane,omitempty"` // from 1
+	Rail     int          `json:"rail,omitempty"`  // of a leaf, from 1
+	Ports    int          `json:"ports,omitempty"`
+	AS       uint32       `json:"as,omitempty"`
+	Loopback netip.Addr   `json:"loopback,omitzero"`
+	Own      netip.Prefix `json:"announces,omitzero"` // of a leaf: its nodes
+	Config   string       `json:"frr,omitempty"`
+	group    int          // of a leaf: which nodes
+	border   bool         // it has an uplink
+	cables   []int        // into Design.Cables
 }
 
 // Planes of cables.

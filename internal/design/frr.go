@@ -170,9 +170,7 @@ func (c *config) lists(d *Design, x *Device) {
 	}
 	switch x.Role {
 	case RoleLeaf:
-		for _, own := range x.Own {
-			permit("OWN", fmt.Sprintf("%v le 32", own))
-		}
+		permit("OWN", fmt.Sprintf("%v le 32", x.Own))
 		permit("OWN", fmt.Sprintf("%v/32", x.Loopback))
 		if x.border {
 			permit("OWN", "0.0.0.0/0")
@@ -248,9 +246,7 @@ func (c *config) bgp(d *Design, x *Device) {
 	switch x.Role {
 	case RoleLeaf:
 		c.add("  redistribute connected route-map CONNECTED")
-		for _, own := range x.Own {
-			c.add("  aggregate-address %v summary-only", own)
-		}
+		c.add("  aggregate-address %v summary-only", x.Own)
 		c.add("  neighbor %s prefix-list OWN out", peerFabric)
 	case RoleSpine:
 		c.add("  network %v/32", x.Loopback)
@@ -268,4 +264,11 @@ func (c *config) bgp(d *Design, x *Device) {
 	c.add(" exit-address-family")
 	c.add("exit")
 	c.add("!")
+}
+
+// Configure puts the configuration of every device that routes into it, for JSON.
+func (d *Design) Configure() {
+	for _, x := range d.Devices {
+		x.Config = d.FRR(x)
+	}
 }

@@ -352,9 +352,9 @@ func (l *frrLab) ecmp(want int) string {
 			if a == b {
 				continue
 			}
-			got := slices.Compact(slices.Sorted(slices.Values(routes[b.Own[0].String()])))
+			got := slices.Compact(slices.Sorted(slices.Values(routes[b.Own.String()])))
 			if len(got) != want {
-				return fmt.Sprintf("%s has next hops %v to %v of %s, want %d", a.Name, got, b.Own[0], b.Name, want)
+				return fmt.Sprintf("%s has next hops %v to %v of %s, want %d", a.Name, got, b.Own, b.Name, want)
 			}
 		}
 		if len(routes["default"]) == 0 {
@@ -490,8 +490,8 @@ func (l *frrLab) sent(x *Device) map[string]int {
 func (l *frrLab) outside() {
 	router := l.routes("router1")
 	for _, leaf := range l.leaves() {
-		if len(router[leaf.Own[0].String()]) == 0 {
-			l.t.Errorf("router1 has no route to %v", leaf.Own[0])
+		if len(router[leaf.Own.String()]) == 0 {
+			l.t.Errorf("router1 has no route to %v", leaf.Own)
 		}
 	}
 	if n := len(l.routes("leaf1")); n > 3*len(l.d.Devices) {
@@ -571,7 +571,7 @@ func (l *frrLab) set(x *Device, state string, which func(link) bool) {
 func (l *frrLab) oneLink() {
 	spine, leaf := l.d.Device("spine1"), l.d.Device("leaf1")
 	l.set(leaf, "down", func(k link) bool { return k.peer == spine })
-	own := leaf.Own[0].String()
+	own := leaf.Own.String()
 	l.wait("spine1 gives up leaf1", func() string {
 		if via := l.routes("spine1")[own]; len(via) > 0 && via[0] != "" {
 			return fmt.Sprintf("spine1 reaches leaf1's nodes over %v: a leaf became a way between spines", via)

@@ -56,6 +56,8 @@ func Make(a Ask) (*Design, error) {
 	if err := d.manage(); err != nil {
 		return nil, err
 	}
+	d.flows()
+	d.plans()
 	d.lossless()
 	if err := d.bill(); err != nil {
 		return nil, err
@@ -273,6 +275,7 @@ type Net struct {
 	Rails     []netip.Prefix `json:"rails"` // of the training fabric, then of the inference fabric
 	Loopbacks netip.Prefix   `json:"loopbacks"`
 	Manage    netip.Prefix   `json:"management"`
+	Lines     []Line         `json:"arithmetic"`
 }
 
 // Blocks of the /12: training rails 0 to 7, inference rails 8 to 12, access switches

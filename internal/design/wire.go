@@ -207,7 +207,7 @@ func (d *Design) wireLeaf(f *Fabric, p Plane, leaf *Device) {
 	net := d.sixteen(f.block + leaf.Rail - 1)
 	base := add(net.Addr(), leaf.group*size)
 	if f.Layer == "Ethernet" {
-		leaf.Own = []netip.Prefix{netip.PrefixFrom(base, 33-bits.Len(uint(size)))}
+		leaf.Own = netip.PrefixFrom(base, 33-bits.Len(uint(size)))
 	}
 	for slot := range p.Down {
 		i := leaf.group*p.Down + slot
