@@ -46,7 +46,7 @@ var layers = []layer{
 	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
 	{"internal/design", true, []string{"fact", "topo", "platform", "nodeset", "unit"}},
 	{"internal/history", true, []string{"fact"}},
-	{"internal/report", true, []string{"check", "compat", "transport", "trial", "forecast", "plan", "diff", "fact", "topo", "nodeset", "unit"}},
+	{"internal/report", true, []string{"check", "compat", "transport", "trial", "forecast", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
@@ -66,7 +66,7 @@ var layers = []layer{
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "plan", "history", "report", "transport", "format/nccllog", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "forecast", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "plan", "design", "history", "report", "transport", "format/nccllog", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "forecast", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 
