@@ -171,3 +171,6 @@ func Origin(source string) string {
 	host, _, _ := strings.Cut(s, "/")
 	return strings.TrimPrefix(host, "www.")
 }
+
+// Evaluate forecasts rows with these constants.
+func (k Constants) Evaluate(rows []Row) Evaluation { return k.evaluate(prepare(rows)) }

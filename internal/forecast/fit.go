@@ -127,12 +127,12 @@ func soft(e float64) float64 {
 // Left is the rows of one origin, forecast with constants that were fitted without
 // them.
 type Left struct {
-	Origin   string     `json:"origin"`
-	Eval     Evaluation `json:"evaluation"`
-	Fitted   Constants  `json:"constants"`
-	InFile   bool       `json:"in_file"` // of the file that was asked about
-	Strayed  string     `json:"strayed"` // the knob that moved most without it
-	Strayed1 float64    `json:"moved"`   // by this factor
+	Origin  string     `json:"origin"`
+	Eval    Evaluation `json:"evaluation"`
+	Fitted  Constants  `json:"constants"`
+	InFile  bool       `json:"in_file"` // of the file that was asked about
+	Strayed string     `json:"strayed"` // the knob that moved most without it
+	Moved   float64    `json:"moved"`   // by this factor
 }
 
 // LeaveOut fits once for each origin without its rows, and forecasts them. asked are
@@ -155,7 +155,7 @@ func LeaveOut(asked, more []Row, all Constants) (each []Left, together Evaluatio
 			mine = slices.DeleteFunc(slices.Clone(more), func(r Row) bool { return Origin(r.Source) != o })
 		}
 		l.Eval = k.evaluate(prepare(mine))
-		l.Strayed, l.Strayed1 = strayed(k, all)
+		l.Strayed, l.Moved = strayed(k, all)
 		each = append(each, l)
 		if l.InFile {
 			together.Rows = append(together.Rows, l.Eval.Rows...)
@@ -175,4 +175,22 @@ func strayed(a, b Constants) (string, float64) {
 		}
 	}
 	return name, factor
+}
+
+// Value reads a knob of constants.
+func (k Knob) Value(c Constants) float64 { return *k.at(&c) }
+
+// Spreads is between which factors the middle eight of ten measurements lay from the
+// forecasts of left-out rows.
+func Spreads(left []Left) (low, high float64) {
+	var all []float64
+	for _, l := range left {
+		for _, r := range l.Eval.Rows {
+			if r.Error != nil {
+				all = append(all, 1/(1+*r.Error))
+			}
+		}
+	}
+	slices.Sort(all)
+	return quantile(all, 0.1), quantile(all, 0.9)
 }
