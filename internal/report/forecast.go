@@ -19,7 +19,7 @@ type Forecast struct {
 	Nodes   []forecast.Node `json:"nodes"`
 	Total   float64         `json:"parameters"`
 	Active  float64         `json:"active_parameters"` // that a token reads
-	Bytes   float64         `json:"read_b"` // for one token, by all ranks together
+	Bytes   float64         `json:"read_b"`            // for one token, by all ranks together
 	Batch   int             `json:"batch"`
 	Context int             `json:"context"`
 	Prompt  int             `json:"prompt"`
