@@ -122,29 +122,37 @@ func (a *app) foresee(ctx context.Context, f *forecastFlags) (report.Forecast, e
 		}
 		r.WhatIf, r.If = w.Text, &changed
 	}
-	r.Next = f.next(ask, r)
+	r.Next = a.nextForecast(f, ask, r)
 	return r, nil
 }
 
 // next is what helps most: something that fits, or a question that was not asked.
-func (f *forecastFlags) next(ask forecast.Ask, r report.Forecast) string {
+func (a *app) nextForecast(f *forecastFlags, ask forecast.Ask, r report.Forecast) string {
 	again := "weft forecast --model " + shellWord(f.model)
-	if f.hardware != "" {
-		again += " --hardware " + shellWord(f.hardware)
+	for _, p := range []struct{ flag, value string }{{"--hardware", f.hardware}, {"-F", a.from}, {"--engine", f.engine}} {
+		if p.value != "" && p.value != "vllm" {
+			again += " " + p.flag + " " + shellWord(p.value)
+		}
+	}
+	quant := ""
+	if f.quant != "" {
+		quant = " --quant " + shellWord(f.quant)
 	}
 	switch {
-	case !r.Plans[0].Fits && f.quant == "":
-		return again + " --quant w4a16"
-	case !r.Plans[0].Fits:
-		return again + " --quant " + shellWord(f.quant) + fmt.Sprintf(" -n %d", 2*len(ask.Nodes))
-	case f.whatIf == "" && len(ask.Nodes) > 1:
-		other := "tcp"
-		if ask.Fabric.Transport == "tcp" {
-			other = "rdma"
+	case !r.Plans[0].Fits && r.Format.Experts > 5:
+		small := " --quant w4a16"
+		if ask.Engine.Weights == "gguf" {
+			small = " --quant q4_k_m"
 		}
-		return again + " --what-if link=" + other
+		return again + small
+	case !r.Plans[0].Fits:
+		return fmt.Sprintf("%s%s -n %d", again, quant, 2*len(ask.Nodes))
+	case f.whatIf == "" && len(ask.Nodes) > 1 && ask.Fabric.Transport == "tcp":
+		return again + quant + " --what-if link=rdma"
+	case f.whatIf == "" && len(ask.Nodes) > 1:
+		return again + quant + " --what-if link=tcp"
 	case f.whatIf == "":
-		return again + " --what-if nodes=2"
+		return again + quant + " --what-if nodes=2"
 	}
 	return ""
 }

@@ -97,10 +97,14 @@ func (c *config) native() string {
 	case strings.Contains(method, "fp8"):
 		return "fp8"
 	case method == "awq", method == "gptq", method == "auto-round":
-		if bits := q.or(4, 16, "bits", "w_bit"); bits != 4 {
-			return fmt.Sprintf("int%d", bits)
+		switch bits := q.or(4, 16, "bits", "w_bit"); bits {
+		case 4:
+			return "w4a16"
+		case 8:
+			return "int8"
+		default:
+			return strconv.Itoa(max(bits, 1)) // as an average: scales are a small part
 		}
-		return "w4a16"
 	case method == "compressed-tensors":
 		text := strings.ToLower(fmt.Sprint(q.top))
 		switch {

@@ -17,8 +17,9 @@ type Constants struct {
 	// For each layer, µs: norms, rotary, routing, the gaps between kernels.
 	LayerLlama float64 `json:"layer_llama"`
 	LayerGraph float64 `json:"layer_graph"`
-	LayerMetal float64 `json:"layer_metal"` // any engine on Apple's GPUs
-	Eager      float64 `json:"eager"`       // more, when the host launches each kernel
+	LayerMetal float64 `json:"layer_metal"` // llama.cpp on Apple's GPUs
+	LayerMLX   float64 `json:"layer_mlx"`
+	Eager      float64 `json:"eager"` // more, when the host launches each kernel
 
 	// A small collective, µs: between two nodes, and more for each doubling of them.
 	RDMA        float64 `json:"sync_rdma"` // NCCL, RCCL
@@ -37,12 +38,12 @@ type Constants struct {
 
 // Default are the constants as fitted: see docs/forecast.md.
 var Default = Constants{
-	Achieved: 0.788, AchievedUltra: 0.697, AchievedCPU: 0.67,
+	Achieved: 0.788, AchievedUltra: 0.694, AchievedCPU: 0.67,
 	FusedCUDA: 0.642, FusedRDNA: 0.0819,
-	LayerLlama: 26.1, LayerGraph: 32, LayerMetal: 108, Eager: 283,
+	LayerLlama: 26.2, LayerGraph: 32, LayerMetal: 128, LayerMLX: 59.3, Eager: 283,
 	RDMA: 68.4, RDMAMore: 21.8, TCP: 169, TCPMore: 134,
-	Thunder: 48.9, ThunderMore: 31.3, Socket: 923, SocketMore: 279,
-	HopTCP: 6450, HopRDMA: 4250,
+	Thunder: 54.6, ThunderMore: 31.9, Socket: 923, SocketMore: 279,
+	HopTCP: 6380, HopRDMA: 4230,
 }
 
 // Constants that are measured by themselves and not fitted to tokens/s.
@@ -89,6 +90,8 @@ func (c Constants) fused(e Engine, h Hardware) float64 {
 func (c Constants) layer(e Engine, h Hardware) float64 {
 	us := c.LayerLlama
 	switch {
+	case e.Layer == "mlx":
+		us = c.LayerMLX
 	case h.Kind == "metal" || h.Kind == "ultra":
 		us = c.LayerMetal
 	case e.Layer == "graph":

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -20,7 +21,10 @@ func (a Ask) curves() []Curve {
 	}
 	var out []Curve
 	for _, transport := range []string{"rdma", "tcp"} {
-		f := Fabric{Transport: transport, Gbps: a.Fabric.Gbps, Source: "what if"}
+		f := Fabric{Transport: transport, Source: "what if"}
+		if transport == "tcp" {
+			f.Gbps = a.Fabric.Gbps // the same card; what a card for RDMA would do is not known
+		}
 		if a.Fabric.Transport == transport || a.Fabric.Transport == "oneshot" && transport == "rdma" {
 			f = a.Fabric // with what was measured
 		}
@@ -39,8 +43,12 @@ func (a Ask) curves() []Curve {
 func (a Ask) point(n int, f Fabric) Point {
 	b := a
 	b.Nodes = nil
+	best1 := slices.Clone(a.Nodes) // few nodes are the fastest ones
+	slices.SortStableFunc(best1, func(x, y Node) int {
+		return cmp.Compare(y.speed(), x.speed())
+	})
 	for i := range n {
-		node := a.Nodes[min(i, len(a.Nodes)-1)]
+		node := best1[min(i, len(best1)-1)]
 		node.Name = fmt.Sprintf("n%d", i+1)
 		b.Nodes = append(b.Nodes, node)
 	}
@@ -80,8 +88,10 @@ func (c Curve) says(a Ask) string {
 	last := have[len(have)-1]
 	why := ""
 	switch {
-	case last.TP == 1 && last.PP > 1:
+	case last.PP > 1:
 		why = "layers are handed on, so a token still reads all of them one after another, and each hop is added"
+	case last.Limit == "the slowest rank":
+		why = "the slowest rank is waited for"
 	case a.Model.MoE.Count > 0:
 		why = "a mixture reads little for each token, and what is read less is soon less than what is waited for"
 	default:
@@ -89,9 +99,17 @@ func (c Curve) says(a Ask) string {
 	}
 	switch {
 	case last.Nodes == best.Nodes && len(have) == 1:
-		return fmt.Sprintf("it fits on %d nodes alone: %.1f tokens/s", best.Nodes, best.Each)
+		return fmt.Sprintf("of these it fits on %d alone: %.1f tokens/s", best.Nodes, best.Each)
 	case last.Nodes == best.Nodes:
 		return fmt.Sprintf("more nodes are quicker up to %d: %.1f tokens/s, %.2f times as much as on %d", last.Nodes, last.Each, last.Each/have[0].Each, have[0].Nodes)
 	}
-	return fmt.Sprintf("more than %d nodes make it slower: %.1f tokens/s on %d, %.1f on %d: %s", best.Nodes, best.Each, best.Nodes, last.Each, last.Nodes, why)
+	than := fmt.Sprintf("more than %d nodes make", best.Nodes)
+	if best.Nodes == 1 {
+		than = "more than one node makes"
+	}
+	verdict := "it slower"
+	if last.Each > 0.98*best.Each {
+		verdict = "it no quicker"
+	}
+	return fmt.Sprintf("%s %s: %.1f tokens/s on %d, %.1f on %d: %s", than, verdict, best.Each, best.Nodes, last.Each, last.Nodes, why)
 }

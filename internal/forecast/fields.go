@@ -126,10 +126,10 @@ func (f *fields) number(v any, key string, most int) (int, bool) {
 	case json.Number:
 		x, err := v.Float64()
 		switch {
-		case err != nil || x != float64(int64(x)):
-			f.wrong(key, "%s is not a whole number", v)
-		case x < 0 || x > float64(most):
+		case err != nil || x < 0 || x > float64(most):
 			f.wrong(key, "%s: want 0 to %d", v, most)
+		case x != float64(int64(x)):
+			f.wrong(key, "%s is not a whole number", v)
 		default:
 			return int(x), true
 		}

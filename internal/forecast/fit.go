@@ -25,6 +25,7 @@ var Knobs = []Knob{
 	{"layer_llama", 30, 0.40, "no measurement of it alone", func(c *Constants) *float64 { return &c.LayerLlama }},
 	{"layer_graph", 30, 0.50, "no measurement of it alone", func(c *Constants) *float64 { return &c.LayerGraph }},
 	{"layer_metal", 80, 0.40, "no measurement of it alone", func(c *Constants) *float64 { return &c.LayerMetal }},
+	{"layer_mlx", 60, 0.50, "no measurement of it alone", func(c *Constants) *float64 { return &c.LayerMLX }},
 	{"eager", 350, 0.50, "graphs against eager of one model: 600 on two clusters, none on a third", func(c *Constants) *float64 { return &c.Eager }},
 	{"sync_rdma", 70, 0.15, "NCCL, 10 KiB, two Sparks: 67 to 77 µs (christopherowen/dgx-spark-networking)", func(c *Constants) *float64 { return &c.RDMA }},
 	{"sync_rdma_more", 20, 0.40, "four Sparks: 91 µs; RCCL on four Strix Halo: 85 (maikzz32)", func(c *Constants) *float64 { return &c.RDMAMore }},

@@ -96,6 +96,11 @@ type Node struct {
 	GPUs int      `json:"gpus"`
 }
 
+// speed is what a node's GPUs read together.
+func (n Node) speed() float64 {
+	return float64(n.GPUs) * float64(n.HW.Stated) * Default.achieved(n.HW)
+}
+
 // mostNodes bounds what a person may ask for.
 const mostNodes = 4096
 

@@ -46,7 +46,8 @@ type Plan struct {
 	Fits    bool      `json:"fits"`
 	Memory  Memory    `json:"memory"` // of the fullest rank
 	Rate    float64   `json:"rate"`   // tokens each second of all sequences and replicas
-	Each    float64   `json:"each"`   // of one sequence
+	Each    float64   `json:"each"`   // of one sequence, on the slowest replica
+	Best    float64   `json:"best"`   // on the fastest replica
 	Low     float64   `json:"low"`    // of each: eight of ten measurements lay between
 	High    float64   `json:"high"`
 	First   Ms        `json:"ttft_ms"` // time to the first token; rough
@@ -90,8 +91,8 @@ type Answer struct {
 // Low and High are how far the middle eight of ten measurements lay from forecasts
 // whose constants were fitted without their source (weft forecast fit prints it).
 const (
-	rangeLow  = 0.72
-	rangeHigh = 1.24
+	rangeLow  = 0.79
+	rangeHigh = 1.15
 )
 
 // Answer forecasts every layout that the ask allows.
@@ -188,6 +189,7 @@ func (a Ask) plan(l Layout, ranks []Rank) (Plan, error) {
 		}
 		mem := c.Memory()
 		p.Rate += w.Rate()
+		p.Best = math.Max(p.Best, w.Each())
 		if i == 0 || w.Each() < p.Each {
 			p.Each, p.Step, p.Layout.Layers, p.First, p.Limit = w.Each(), w, c.Layout.Layers, c.First(), w.Limit()
 			if best, s := quicker(c); s > w.Each()*1.03 {

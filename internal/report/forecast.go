@@ -43,16 +43,17 @@ func (f Forecast) Text(w io.Writer, o Options) error {
 	if f.If != nil {
 		fmt.Fprintf(&b, "\nwhat if %s\n\n", clean(f.WhatIf))
 		f.plans(&b, *f.If)
-		if len(f.Plans) > 0 && len(f.If.Plans) > 0 {
-			was, now := f.Plans[0], f.If.Plans[0]
-			fmt.Fprintf(&b, "\nthe best layout goes from %s to %s tokens/s: %+.0f %%\n", perSecond(was.Each), perSecond(now.Each), 100*(now.Each/was.Each-1))
-		}
+		b.WriteString("\n" + change(f.Plans[0], f.If.Plans[0]) + "\n")
 	}
-	if len(f.Plans) > 0 {
+	if len(f.Plans) > 0 && f.Plans[0].Fits {
 		f.step(&b, f.Plans[0])
 	}
 	f.curves(&b, o)
-	for _, r := range f.Refused {
+	for i, r := range f.Refused {
+		if i == 3 {
+			fmt.Fprintf(&b, "… and %d layouts more that cannot be: --json\n", len(f.Refused)-i)
+			break
+		}
 		fmt.Fprintf(&b, "left out: %s: %s\n", layoutWords(r.Layout), clean(r.Why))
 	}
 	for _, s := range f.Says {
@@ -65,11 +66,33 @@ func (f Forecast) Text(w io.Writer, o Options) error {
 	return err
 }
 
+// change compares the best layouts before and after.
+func change(was, now forecast.Plan) string {
+	switch {
+	case !was.Fits && !now.Fits:
+		return "neither fits"
+	case !was.Fits:
+		return "then it fits: " + perSecond(now.Each) + " tokens/s"
+	case !now.Fits:
+		return "then it fits no more"
+	}
+	return fmt.Sprintf("the best layout goes from %s to %s tokens/s: %+.0f %%", perSecond(was.Each), perSecond(now.Each), 100*(now.Each/was.Each-1))
+}
+
+// maxLayouts is how many layouts a person is shown.
+const maxLayouts = 16
+
 // plans is the table of layouts.
 func (f Forecast) plans(b *strings.Builder, a forecast.Answer) {
 	rows := [][]string{{"layout", "tokens/s", "range", "first token", "a rank holds", "limit"}}
-	for _, p := range a.Plans {
+	for i, p := range a.Plans {
+		if i == maxLayouts {
+			break
+		}
 		tokens := perSecond(p.Each)
+		if p.Best > 1.02*p.Each {
+			tokens += " to " + perSecond(p.Best)
+		}
 		if f.Batch > 1 || p.Layout.Replicas > 1 {
 			tokens += " each, " + perSecond(p.Rate) + " in all"
 		}
@@ -80,6 +103,9 @@ func (f Forecast) plans(b *strings.Builder, a forecast.Answer) {
 		rows = append(rows, []string{layoutWords(p.Layout), tokens, ran, firstToken(p.First), heldBy(p.Memory), p.Limit})
 	}
 	_ = Table(b, rows) // a Builder takes everything
+	if n := len(a.Plans) - maxLayouts; n > 0 {
+		fmt.Fprintf(b, "… and %d layouts more: --json\n", n)
+	}
 	for _, p := range a.Plans {
 		if p.Better != nil {
 			fmt.Fprintf(b, "%s with %s layers a stage would reach %s tokens/s\n", layoutWords(p.Layout), plusJoined(p.Better), perSecond(p.BetterS))
