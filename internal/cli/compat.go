@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -95,14 +94,12 @@ func (a *app) compatCluster(cmd *cobra.Command, all bool) error {
 	} else {
 		r.Why, r.Next = clusterWhy(r.Cells, r.Verdict, l)
 	}
-	a.code = compatCode(r.Verdict)
 	for _, n := range l.kase.Nodes {
 		if n.Down != "" {
-			code := a.code
 			a.sayDown(n.Down)
-			a.code = cmp.Or(min(code, exitNo), exitIncomplete)
 		}
 	}
+	a.compatExit(r.Verdict)
 	return a.writeCompat(r, all)
 }
 
@@ -173,7 +170,7 @@ func (a *app) compatAsk(cmd *cobra.Command, f compatFlags, all bool) error {
 	}
 	r := report.Compat{Source: source, Asked: askedWords(ask, source), Model: ask.Model, Reply: m.Answer(ask)}
 	r.Why, r.Next = askedWhy(ask, r.Reply)
-	a.code = max(a.code, compatCode(r.Verdict))
+	a.compatExit(r.Verdict)
 	return a.writeCompat(r, all)
 }
 
@@ -396,14 +393,15 @@ func worstCell(r compat.Reply) (worst compat.Cell) {
 	return worst
 }
 
-func compatCode(verdict string) int {
+// compatExit: what is known not to work is no, whatever else was not read; what
+// nobody knows, and a node that did not answer, is incomplete.
+func (a *app) compatExit(verdict string) {
 	switch verdict {
 	case compat.No:
-		return exitNo
+		a.code = exitNo
 	case compat.Unknown:
-		return exitIncomplete
+		a.code = exitIncomplete
 	}
-	return exitYes
 }
 
 func (a *app) writeCompat(r report.Compat, all bool) error {

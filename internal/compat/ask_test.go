@@ -133,9 +133,35 @@ func TestCluster(t *testing.T) {
 	if r := d.Cluster(nil, spec.Workload{}); r.Verdict != Unknown || len(r.Cells) != 0 {
 		t.Errorf("nothing is %+v", r)
 	}
+	if r := d.Cluster([]*fact.Node{n1}, spec.Workload{Quant: "ternary"}); r.Verdict != Unknown {
+		t.Errorf("a strange quantisation is %s", r.Verdict)
+	}
+	if r := d.Cluster([]*fact.Node{n1}, spec.Workload{Features: []string{"antigravity"}}); r.Verdict != Unknown {
+		t.Errorf("a strange feature is %s", r.Verdict)
+	}
 	strange := node("n9", &fact.GPU{Vendor: "NVIDIA", Name: "NVIDIA Z1"}, fedora)
 	if r := d.Cluster([]*fact.Node{strange}, spec.Workload{Quant: "fp8"}); r.Verdict != Unknown || r.Cells[0].How != "weft does not know this GPU" {
 		t.Errorf("a strange GPU is %+v", r)
+	}
+}
+
+func TestGPUOf(t *testing.T) {
+	d := Matrix()
+	for _, c := range []struct {
+		gpu  fact.GPU
+		want string
+	}{
+		{fact.GPU{Vendor: "AMD", Name: "Arcturus GL-XL [Instinct MI100]"}, "gfx908"},
+		{fact.GPU{Vendor: "AMD", Name: "AMD Instinct MI300X OAM"}, "gfx942"},
+		{fact.GPU{Vendor: "AMD", Name: "Radeon 8060S Graphics"}, "gfx1151"},
+		{fact.GPU{Vendor: "NVIDIA", Name: "NVIDIA MI100"}, ""},
+		{fact.GPU{Vendor: "AMD", Name: "Radeon 780M"}, ""},
+		{fact.GPU{Vendor: "NVIDIA", Name: "NVIDIA H200"}, "H200"},
+		{fact.GPU{}, ""},
+	} {
+		if got, ok := d.gpuOf(&c.gpu); got != c.want || ok != (c.want != "") {
+			t.Errorf("%+v is %q, want %q", c.gpu, got, c.want)
+		}
 	}
 }
 

@@ -15,12 +15,12 @@ import (
 // bond of kernel and ROCm, and the drivers of the NICs count for the verdict; the
 // rest is told.
 func (d *Data) Cluster(nodes []*fact.Node, w spec.Workload) Reply {
-	j := judge{Data: d, w: w, at: map[Cell]int{}, on: map[int][]string{}}
+	j := judge{Data: d, w: w, rows: map[string][]Cell{}, at: map[Cell]int{}, on: map[int][]string{}}
 	for _, n := range nodes {
 		if n.Down != "" {
 			continue
 		}
-		for _, g := range gpusOf(n) {
+		for _, g := range d.gpusOf(n) {
 			j.gpu(n, g)
 		}
 		for _, p := range n.PCI {
@@ -50,8 +50,11 @@ func (d *Data) Workload(w spec.Workload) *Model {
 	if w.MoE {
 		m.Kind, m.Why = "moe", "weft.yaml"
 	}
-	if q, err := d.FindQuant(w.Quant); err == nil && w.Quant != "" {
-		m.Quant = q
+	if w.Quant != "" {
+		m.Quant = w.Quant
+		if q, err := d.FindQuant(w.Quant); err == nil {
+			m.Quant = q
+		}
 	}
 	return &m
 }
@@ -61,6 +64,7 @@ type judge struct {
 	*Data
 	w     spec.Workload
 	cells []Cell
+	rows  map[string][]Cell // GPU → its row
 	at    map[Cell]int
 	on    map[int][]string // index of a cell → its nodes
 }
@@ -72,23 +76,41 @@ func (j *judge) add(n *fact.Node, c Cell) {
 		j.at[c] = i
 		j.cells = append(j.cells, c)
 	}
-	if !slices.Contains(j.on[i], n.Name) {
-		j.on[i] = append(j.on[i], n.Name)
+	if on := j.on[i]; len(on) == 0 || on[len(on)-1] != n.Name { // nodes come one after the other
+		j.on[i] = append(on, n.Name)
 	}
 }
 
 func (j *judge) gpu(n *fact.Node, g *fact.GPU) {
-	known, ok := platform.GPUOf(g)
+	match, ok := j.gpuOf(g)
 	if !ok {
-		name := cmp.Or(g.Name, g.Arch, g.Vendor+" GPU")
-		j.add(n, Cell{Table: GPUFeature, GPU: name, Answer: Unknown, How: "weft does not know this GPU", Asked: len(j.w.Features) > 0 || j.w.Quant != ""})
+		j.add(n, Cell{Table: GPUFeature, GPU: cmp.Or(g.Name, g.Arch, g.Vendor+" GPU"), Answer: Unknown, How: "weft does not know this GPU", Asked: true})
 		return
 	}
+	if j.rows[match] == nil {
+		j.rows[match] = j.row(match)
+	}
+	for _, c := range j.rows[match] {
+		j.add(n, c)
+	}
+	if c, ok := j.KernelOf(match, n.Host, n.Settings.ROCm); ok {
+		c.Asked = true
+		j.add(n, c)
+	}
+}
+
+// row is all that the matrix says of a GPU, whatever node it is in.
+func (j *judge) row(gpu string) (out []Cell) {
 	for _, f := range j.Features {
 		if f.GPU {
-			c := j.FeatureOf(known.Match, f.ID)
+			c := j.FeatureOf(gpu, f.ID)
 			c.Asked = j.asksFeature(f.ID)
-			j.add(n, c)
+			out = append(out, c)
+		}
+	}
+	for _, f := range j.w.Features {
+		if _, err := j.FindFeature(f); err != nil {
+			out = append(out, Cell{Table: GPUFeature, GPU: gpu, Feature: f, Answer: Unknown, How: "weft knows no such feature", Asked: true})
 		}
 	}
 	m := j.Workload(j.w)
@@ -99,16 +121,16 @@ func (j *judge) gpu(n *fact.Node, g *fact.GPU) {
 	for _, q := range j.Quants {
 		for _, e := range j.Engines {
 			for _, kind := range kinds {
-				c := j.QuantOf(known.Match, q.ID, e.ID, kind)
+				c := j.QuantOf(gpu, q.ID, e.ID, kind)
 				c.Asked = m != nil && m.Quant == q.ID
-				j.add(n, c)
+				out = append(out, c)
 			}
 		}
 	}
-	if c, ok := j.KernelOf(known.Match, n.Host, n.Settings.ROCm); ok {
-		c.Asked = true
-		j.add(n, c)
+	if m != nil && m.Quant != "" && !known(j.Quants, m.Quant) {
+		out = append(out, Cell{Table: GPUQuant, GPU: gpu, Quant: m.Quant, Model: m.Kind, Answer: Unknown, How: "weft knows no such quantisation", Asked: true})
 	}
+	return out
 }
 
 func (j *judge) asksFeature(id string) bool {
@@ -171,15 +193,15 @@ func firmwareOf(n *fact.Node, p *fact.PCI) string {
 // gpusOf returns one GPU of each model of a node. What only shows pictures is left
 // out: display chips, and the small GPU inside an AMD processor where the node has a
 // GPU that weft knows.
-func gpusOf(n *fact.Node) (out []*fact.GPU) {
+func (d *Data) gpusOf(n *fact.Node) (out []*fact.GPU) {
 	var strange []*fact.GPU
 	seen := map[string]bool{}
 	for _, g := range n.GPUs {
 		if g.Vendor != "NVIDIA" && g.Vendor != "AMD" {
 			continue
 		}
-		k, ok := platform.GPUOf(g)
-		name := cmp.Or(k.Match, g.Name, g.Arch)
+		match, ok := d.gpuOf(g)
+		name := cmp.Or(match, g.Name, g.Arch)
 		switch {
 		case seen[name]:
 		case ok:
@@ -232,11 +254,32 @@ func tableOrder(table string) int {
 // GPUsOf lists the GPUs of a cluster that weft knows, by platform's names.
 func (d *Data) GPUsOf(nodes []*fact.Node) (out []string) {
 	for _, n := range nodes {
-		for _, g := range gpusOf(n) {
-			if known, ok := platform.GPUOf(g); ok && !slices.Contains(out, known.Match) {
-				out = append(out, known.Match)
+		for _, g := range d.gpusOf(n) {
+			if match, ok := d.gpuOf(g); ok && !slices.Contains(out, match) {
+				out = append(out, match)
 			}
 		}
 	}
 	return out
+}
+
+// gpuOf tells a GPU as platform does, else by a name that people have for it in what
+// a tool calls it: "Arcturus GL-XL [Instinct MI100]".
+func (d *Data) gpuOf(g *fact.GPU) (match string, ok bool) {
+	if known, ok := platform.GPUOf(g); ok {
+		return known.Match, true
+	}
+	const short = 5 // shorter names occur by chance
+	name, length := plainKey(g.Name), 0
+	for _, k := range d.GPUs {
+		if gpuRow(k.ID).Vendor != g.Vendor {
+			continue
+		}
+		for _, alias := range k.Also {
+			if a := plainKey(alias); len(a) >= short && len(a) > length && !strings.HasSuffix(a, "*") && strings.Contains(name, a) {
+				match, length = k.ID, len(a)
+			}
+		}
+	}
+	return match, match != ""
 }

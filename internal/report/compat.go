@@ -120,7 +120,11 @@ func (p *compatPage) asked(cells []compat.Cell) {
 		worstFirst(slices.DeleteFunc(slices.Clone(quants), func(c compat.Cell) bool { return quantHead(c) != k }), quantName(nil))
 	}
 	if rest := slices.DeleteFunc(cells, quant); len(rest) > 0 {
-		p.b.WriteString("what else counts here\n")
+		if len(quants) > 0 {
+			p.b.WriteString("what else counts here\n")
+		} else {
+			p.b.WriteString("what counts here\n")
+		}
 		worstFirst(rest, askedName)
 	}
 	p.short = short
@@ -136,7 +140,7 @@ func askedName(c compat.Cell) string {
 	s := ""
 	switch c.Table {
 	case compat.GPUFeature:
-		s = strings.TrimSpace(c.Feature + " on " + c.GPU)
+		s = strings.TrimPrefix(c.Feature+" on "+c.GPU, " on ")
 	case compat.KernelROCm:
 		s = kernelName(c) + " on " + c.GPU
 	case compat.NICOS:
@@ -225,7 +229,7 @@ func (p *compatPage) answers(cells []compat.Cell, answer, indent string, word fu
 		}
 		k, n := said{c.How, c.Instead, ""}, word(c)
 		switch {
-		case p.short && answer != compat.Partly: // names alone
+		case p.short && answer != compat.Partly && n != "": // names alone
 			k = said{}
 		case p.short:
 			k.instead = ""
@@ -244,7 +248,7 @@ func (p *compatPage) answers(cells []compat.Cell, answer, indent string, word fu
 	for _, k := range order {
 		text := strings.Join(names[k], ", ")
 		if k.how != "" {
-			text += ": " + k.how
+			text = strings.TrimPrefix(text+": "+k.how, ": ")
 		}
 		if k.instead != "" && answer != compat.Yes {
 			text += "; instead: " + k.instead
@@ -361,6 +365,9 @@ func kernelName(c compat.Cell) string {
 }
 
 func engineTitle(id string) string {
+	if id == "" {
+		return "any engine"
+	}
 	for _, e := range compat.Matrix().Engines {
 		if e.ID == id {
 			return e.Title
