@@ -39,7 +39,7 @@ func nothingLeft(t *testing.T, l lab.Lab, s lab.State) {
 	for _, n := range s.Nodes {
 		left := ""
 		for range 20 {
-			if left = strings.TrimSpace(inside(t, l, n.Name, "pgrep -af 'node meter|^ib_' || true")); left == "" {
+			if left = strings.TrimSpace(inside(t, l, n.Name, "pgrep -af '[n]ode meter|^[i]b_' || true")); left == "" {
 				break
 			}
 			time.Sleep(500 * time.Millisecond)
