@@ -67,7 +67,11 @@ func measured(p trial.Proof) (n int, why []string) {
 func TestRealProve(t *testing.T) {
 	l := place(t, false)
 	s := up(t, "--nodes", "3")
-	p := prove(t, []int{0}, "path.mtu", "rdma", "tcp", "--quick", "--at-once", "1")
+	trials := []string{"path.mtu", "rdma.loop.bw", "rdma.write", "tcp.lat"}
+	if os.Getenv("WEFT_LAB_TEST") == "full" {
+		trials = []string{"path.mtu", "rdma", "tcp"}
+	}
+	p := prove(t, []int{0}, append(trials, "--quick", "--at-once", "1")...)
 	want := 0
 	for _, id := range p.Trials {
 		switch tr, _ := trial.ByID(id); {
