@@ -16,6 +16,7 @@ type Engine struct {
 	Sync    string   `json:"-"`       // whose collectives: "nccl", "mlx", "dllama"
 	Hop     string   `json:"-"`       // who hands on between stages: "rpc", "nccl"
 	Splits  []string `json:"splits"`  // "tp", "pp"
+	Near    bool     `json:"near"`    // tensor parallel within a node alone: between nodes it hands layers on
 	Runtime float64  `json:"runtime"` // GiB of a rank beside weights and cache: assumed, see docs/forecast.md
 	about   string
 }
@@ -25,7 +26,7 @@ var engines = []Engine{
 	{Name: "vllm-eager", Weights: "hf", Layer: "graph", Eager: true, Fused: true, Sync: "nccl", Hop: "nccl", Splits: []string{"tp", "pp"}, Runtime: 2, about: "vLLM with --enforce-eager"},
 	{Name: "sglang", Weights: "hf", Layer: "graph", Fused: true, Sync: "nccl", Hop: "nccl", Splits: []string{"tp", "pp"}, Runtime: 3, about: "SGLang; as vLLM, it was not fitted by itself"},
 	{Name: "trt-llm", Weights: "hf", Layer: "graph", Fused: true, Sync: "nccl", Hop: "nccl", Splits: []string{"tp", "pp"}, Runtime: 3, about: "TensorRT-LLM; as vLLM, it was not fitted by itself"},
-	{Name: "llama.cpp", Weights: "gguf", Layer: "llama", Sync: "nccl", Hop: "rpc", Splits: []string{"pp", "tp"}, Runtime: 1, about: "llama.cpp, layers over GPUs and, with RPC, over nodes"},
+	{Name: "llama.cpp", Weights: "gguf", Layer: "llama", Sync: "nccl", Hop: "rpc", Splits: []string{"pp", "tp"}, Near: true, Runtime: 1, about: "llama.cpp, layers over GPUs and, with RPC, over nodes"},
 	{Name: "exo", Weights: "mlx", Layer: "mlx", Sync: "mlx", Hop: "mlx", Splits: []string{"tp", "pp"}, Runtime: 2, about: "exo with MLX"},
 	{Name: "mlx", Weights: "mlx", Layer: "mlx", Sync: "mlx", Hop: "mlx", Splits: []string{"tp", "pp"}, Runtime: 2, about: "MLX"},
 	{Name: "distributed-llama", Weights: "flat", Layer: "dllama", Sync: "dllama", Hop: "dllama", Splits: []string{"tp"}, Runtime: 0.5, about: "distributed-llama: tensor parallel over sockets"},

@@ -38,7 +38,18 @@ type Evaluation struct {
 }
 
 // Evaluate forecasts rows with the default constants.
-func Evaluate(rows []Row) Evaluation { return Default.evaluate(prepare(rows)) }
+func Evaluate(rows []Row) Evaluation { return Default.Evaluate(rows) }
+
+// Evaluate forecasts rows with these constants, one after another: a case is not kept.
+func (k Constants) Evaluate(rows []Row) Evaluation {
+	e := Evaluation{Rows: make([]Judged, len(rows))}
+	g := groups{}
+	for i, r := range rows {
+		e.Rows[i] = k.judge(g.ready(i, r), e.Rows)
+	}
+	e.sum()
+	return e
+}
 
 // ready is a row that became a case, or why it did not.
 type ready struct {
@@ -46,58 +57,71 @@ type ready struct {
 	c     Case
 	notes []string
 	err   error
-	first int     // of its group; -1 when it is the first or in none
-	bits  float64 // on average, told or assumed
+	first int // of its group; -1 when it is the first or in none
+}
+
+// groups are the first rows of groups: which, and how wide their weights are.
+type groups map[string]struct {
+	at    int
+	bits  float64
+	model string
+}
+
+// ready makes a case of row i.
+func (g groups) ready(i int, r Row) ready {
+	p := ready{row: r, first: -1}
+	head, later := g[r.Group]
+	if later && r.Bits == 0 && r.Quant == "" && head.model == r.Model {
+		r.Bits = head.bits // a group is one model, spread in several ways
+	}
+	p.c, p.notes, p.err = r.Case()
+	if p.err == nil {
+		p.err = p.c.check()
+	}
+	switch {
+	case p.err != nil || r.Tokens == 0 || r.Group == "":
+	case later:
+		p.first = head.at
+	default:
+		head.at, head.bits, head.model = i, p.c.bits, r.Model
+		g[r.Group] = head
+	}
+	return p
 }
 
 // prepare makes cases of rows once: a fit asks for them many times.
 func prepare(rows []Row) []ready {
+	g := groups{}
 	out := make([]ready, len(rows))
-	first := map[string]int{}
 	for i, r := range rows {
-		p := ready{row: r, first: -1}
-		at, later := first[r.Group]
-		if later && r.Bits == 0 && r.Quant == "" && out[at].row.Model == r.Model {
-			r.Bits = out[at].bits // a group is one model, spread in several ways
-		}
-		p.c, p.notes, p.err = r.Case()
-		p.bits = p.c.bits
-		if p.err == nil {
-			_, p.err = Default.Token(p.c)
-		}
-		if later && p.err == nil && r.Tokens > 0 {
-			p.first = at
-		} else if r.Group != "" && p.err == nil && r.Tokens > 0 {
-			first[r.Group] = i
-		}
-		out[i] = p
+		out[i] = g.ready(i, r)
 	}
 	return out
 }
 
-func (k Constants) evaluate(rows []ready) Evaluation {
-	e := Evaluation{Rows: make([]Judged, len(rows))}
-	for i, p := range rows {
-		j := &e.Rows[i]
-		j.Row, j.Notes = p.row, p.notes
-		if p.err != nil {
-			j.Why = p.err.Error()
-			continue
-		}
-		j.Waterfall, _ = k.Token(p.c)
-		j.Forecast, j.Limit = j.Waterfall.Each(), j.Waterfall.Limit()
-		if p.row.Tokens > 0 {
-			j.Error = ptr(j.Forecast/p.row.Tokens - 1)
-		}
-		if p.first >= 0 {
-			f := &e.Rows[p.first]
-			j.Plain = ptr(j.Forecast/f.Forecast/(p.row.Tokens/f.Tokens) - 1)
-			j.Given = k.given(p.c, f)
-			j.Ratio = ptr(j.Given/p.row.Tokens - 1)
-		}
+// judge forecasts one row; those before it are judged already.
+func (k Constants) judge(p ready, before []Judged) Judged {
+	j := Judged{Row: p.row, Notes: p.notes}
+	if p.err != nil {
+		j.Why = p.err.Error()
+		return j
 	}
-	e.sum()
-	return e
+	w, err := k.Token(p.c)
+	if err != nil {
+		j.Why = err.Error()
+		return j
+	}
+	j.Waterfall, j.Forecast, j.Limit = w, w.Each(), w.Limit()
+	if p.row.Tokens > 0 {
+		j.Error = ptr(j.Forecast/p.row.Tokens - 1)
+	}
+	if p.first >= 0 {
+		f := &before[p.first]
+		j.Plain = ptr(j.Forecast/f.Forecast/(p.row.Tokens/f.Tokens) - 1)
+		j.Given = k.given(p.c, f)
+		j.Ratio = ptr(j.Given/p.row.Tokens - 1)
+	}
+	return j
 }
 
 // given forecasts a case when the first of its group was measured. That measurement
@@ -171,6 +195,3 @@ func Origin(source string) string {
 	host, _, _ := strings.Cut(s, "/")
 	return strings.TrimPrefix(host, "www.")
 }
-
-// Evaluate forecasts rows with these constants.
-func (k Constants) Evaluate(rows []Row) Evaluation { return k.evaluate(prepare(rows)) }

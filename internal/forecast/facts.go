@@ -38,17 +38,22 @@ func FromFacts(c *fact.Cluster) (nodes []Node, f Fabric, says []string, err erro
 func fromNode(n *fact.Node) (Node, string, error) {
 	count := map[string]int{}
 	kinds := map[string]Hardware{}
+	var unknown error
 	for _, g := range n.GPUs {
 		h, err := gpuHardware(g)
-		if err != nil {
-			return Node{}, "", fmt.Errorf("%s: GPU %s %s: %w", n.Name, g.BDF, g.Name, err)
+		if err != nil { // the small one beside the display, most often
+			unknown = fmt.Errorf("%s: GPU %s %s: %w", n.Name, g.BDF, g.Name, err)
+			continue
 		}
 		key := fmt.Sprint(h.Name, h.Usable)
 		count[key]++
 		kinds[key] = h
 	}
 	if len(count) == 0 {
-		return Node{}, "", fmt.Errorf("%s: no GPU was found on it", n.Name)
+		if unknown == nil {
+			unknown = fmt.Errorf("%s: no GPU was found on it", n.Name)
+		}
+		return Node{}, "", unknown
 	}
 	keys := make([]string, 0, len(count))
 	for k := range count {
@@ -61,8 +66,8 @@ func fromNode(n *fact.Node) (Node, string, error) {
 		return int(kinds[b].Usable/unit.GiB - kinds[a].Usable/unit.GiB)
 	})
 	say := ""
-	if len(keys) > 1 {
-		say = fmt.Sprintf("%s: %d GPUs unlike its %s are left out", n.Name, len(n.GPUs)-count[keys[0]], kinds[keys[0]].Name)
+	if left := len(n.GPUs) - count[keys[0]]; left > 0 {
+		say = fmt.Sprintf("%s: GPUs unlike its %s are left out: %d", n.Name, kinds[keys[0]].Name, left)
 	}
 	return Node{Name: n.Name, HW: kinds[keys[0]], GPUs: count[keys[0]]}, say, nil
 }

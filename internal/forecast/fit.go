@@ -155,7 +155,7 @@ func LeaveOut(asked, more []Row, all Constants) (each []Left, together Evaluatio
 		if !l.InFile {
 			mine = slices.DeleteFunc(slices.Clone(more), func(r Row) bool { return Origin(r.Source) != o })
 		}
-		l.Eval = k.evaluate(prepare(mine))
+		l.Eval = k.Evaluate(mine)
 		l.Strayed, l.Moved = strayed(k, all)
 		each = append(each, l)
 		if l.InFile {

@@ -96,6 +96,11 @@ type Node struct {
 	GPUs int      `json:"gpus"`
 }
 
+// same reports whether two are alike in what a forecast uses.
+func (h Hardware) same(o Hardware) bool {
+	return h.Kind == o.Kind && h.Stated == o.Stated && h.Usable == o.Usable && h.TFLOPS == o.TFLOPS && h.Inside == o.Inside && h.Achieved == o.Achieved
+}
+
 // speed is what a node's GPUs read together.
 func (n Node) speed() float64 {
 	return float64(n.GPUs) * float64(n.HW.Stated) * Default.achieved(n.HW)

@@ -162,6 +162,13 @@ func (a Ask) impossible(l Layout) error {
 	if !a.Engine.Can(l) {
 		return fmt.Errorf("%s does not split that way: tp %d, pp %d", a.Engine.Name, l.TP, l.PP)
 	}
+	if a.Engine.Near {
+		for _, n := range a.Nodes {
+			if l.TP > n.GPUs {
+				return fmt.Errorf("%s joins nodes by handing layers on: tp %d is more than the %d GPUs of a node", a.Engine.Name, l.TP, n.GPUs)
+			}
+		}
+	}
 	return a.Model.Divides(l.TP)
 }
 
@@ -174,7 +181,12 @@ func (a Ask) caseOf(l Layout, ranks []Rank) Case {
 func (a Ask) plan(l Layout, ranks []Rank) (Plan, error) {
 	p := Plan{Layout: l, Fits: true}
 	used := map[string]bool{}
+	differ := slices.ContainsFunc(ranks, func(r Rank) bool { return !r.HW.same(ranks[0].HW) })
 	for i := range l.Replicas {
+		if i > 0 && !differ { // replicas of alike nodes are alike
+			p.Rate *= float64(l.Replicas)
+			break
+		}
 		mine := ranks[min(i*l.Ranks(), len(ranks)):]
 		c := a.caseOf(l, mine)
 		if l.Layers == nil && l.PP > 1 && len(mine) >= l.Ranks() {
@@ -184,8 +196,10 @@ func (a Ask) plan(l Layout, ranks []Rank) (Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		for _, r := range mine[:l.Ranks()] {
-			used[r.Node] = true
+		if differ || i == 0 {
+			for _, r := range mine[:l.Ranks()] {
+				used[r.Node] = true
+			}
 		}
 		mem := c.Memory()
 		p.Rate += w.Rate()
@@ -202,6 +216,9 @@ func (a Ask) plan(l Layout, ranks []Rank) (Plan, error) {
 	}
 	p.Fits = p.Memory.Fits()
 	p.Nodes = len(used)
+	if !differ && l.Replicas > 1 {
+		p.Nodes, _ = spans(ranks[:min(len(ranks), l.Ranks()*l.Replicas)])
+	}
 	p.Low, p.High = p.Each*rangeLow, p.Each*rangeHigh
 	if !p.Fits {
 		p.Limit = "capacity"

@@ -58,8 +58,9 @@ type Row struct {
 
 // Bounds of a file of measurements.
 const (
-	MaxRows  = 100_000
-	mostCell = 4096
+	MaxRows   = 100_000
+	mostRanks = 1024 // of one row
+	mostCell  = 4096
 )
 
 // ReadRows reads a CSV with the columns of ../shared/data/throughput.csv, in any
@@ -183,9 +184,6 @@ func (r Row) Case() (c Case, notes []string, err error) {
 		return c, nil, err
 	}
 	nodes, gpus := max(r.Nodes, 1), max(r.GPUs, 1)
-	for range nodes {
-		c.Ranks = append(c.Ranks, Spread([]Node{{Name: fmt.Sprintf("n%d", len(c.Ranks)), HW: hw, GPUs: gpus}})...)
-	}
 	c.Engine, err = EngineByName(r.Engine, r.Mode)
 	if err != nil {
 		c.Engine = usual(hw, r)
@@ -198,12 +196,15 @@ func (r Row) Case() (c Case, notes []string, err error) {
 	if c.Model.Rough != "" {
 		note("%s", c.Model.Rough)
 	}
-	c.Layout = r.layout(len(c.Ranks), c.Engine)
-	if short := c.Layout.Ranks() - len(c.Ranks); short > 0 {
+	c.Layout = r.layout(nodes*gpus, c.Engine)
+	if c.Layout.TP > mostRanks || c.Layout.Ranks() > mostRanks {
+		return c, nil, fmt.Errorf("%d × %d ranks: want at most %d", c.Layout.TP, c.Layout.PP, mostRanks)
+	}
+	if short := c.Layout.Ranks() - nodes*gpus; short > 0 {
 		note("%d ranks more than the row's nodes and GPUs", short)
-		for range short {
-			c.Ranks = append(c.Ranks, Rank{Node: fmt.Sprintf("n%d", len(c.Ranks)), HW: hw})
-		}
+	}
+	for i := range c.Layout.Ranks() {
+		c.Ranks = append(c.Ranks, Rank{Node: fmt.Sprintf("n%d", i/gpus+1), HW: hw})
 	}
 	c.Fabric = Fabric{Transport: transports[r.Transport], Gbps: r.Gbps, Source: "row"}
 	if c.Fabric.Transport == "" && strings.Contains(r.Transport, "rdma") {

@@ -64,8 +64,8 @@ func TestGroupSharesBits(t *testing.T) {
 		"1,g,m3-ultra,819,1,1,1,1,none,,DeepSeek-V3.1,61,7168,671,37,,,exo,21,x\n" +
 		"2,g,m3-ultra,819,4,1,4,1,rdma,80,DeepSeek-V3.1,61,7168,671,37,,,exo,32,x\n"))
 	p := prepare(rows)
-	if p[0].bits == 0 || p[0].bits != p[1].bits {
-		t.Errorf("%g and %g bits", p[0].bits, p[1].bits)
+	if p[0].c.bits == 0 || p[0].c.bits != p[1].c.bits {
+		t.Errorf("%g and %g bits", p[0].c.bits, p[1].c.bits)
 	}
 }
 

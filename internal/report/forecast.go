@@ -124,7 +124,7 @@ func (f Forecast) step(b *strings.Builder, p forecast.Plan) {
 	fmt.Fprintf(b, "\n%s with %s: %.1f ms\n", what, layoutWords(p.Layout), p.Step.Total())
 	rows := [][]string{}
 	for _, part := range p.Step.Parts() {
-		if part.Ms <= 0 {
+		if part.Ms < 0.005 {
 			continue
 		}
 		rows = append(rows, []string{"  " + part.Name, fmt.Sprintf("%.2f ms", part.Ms), barOf(float64(part.Ms/p.Step.Total()), 24), part.Why})

@@ -15,6 +15,7 @@ const (
 	svgWidth, svgHeight      = 720, 400
 	svgLeft, svgRight        = 64, 24
 	svgTop, svgBottom        = 56, 56
+	svgInset                 = 28 // room for the numbers of the first and the last point
 	svgPlotW                 = svgWidth - svgLeft - svgRight
 	svgPlotH                 = svgHeight - svgTop - svgBottom
 	svgInk, svgPale, svgLine = "#1f2933", "#d9dee4", "#8a94a0"
@@ -46,7 +47,7 @@ func (f Forecast) SVG(w io.Writer) error {
 		if len(sizes) == 1 {
 			return svgLeft + svgPlotW/2
 		}
-		return svgLeft + float64(i)*svgPlotW/float64(len(sizes)-1)
+		return svgLeft + svgInset + float64(i)*(svgPlotW-2*svgInset)/float64(len(sizes)-1)
 	}
 	y := func(v float64) float64 { return svgTop + svgPlotH*(1-v/top) }
 	for v := 0.0; v <= top+step/2; v += step {
@@ -55,7 +56,7 @@ func (f Forecast) SVG(w io.Writer) error {
 	for i, n := range sizes {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle" fill="%s">%d</text>`+"\n", x(i), svgHeight-svgBottom+20, svgLine, n)
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle" fill="%s">nodes</text>`+"\n", svgLeft+svgPlotW/2, svgHeight-14, svgLine)
+	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">nodes</text>`+"\n", svgLeft, svgHeight-14, svgLine)
 	for k, c := range f.Curves {
 		svgCurve(&b, c, k, x, y)
 	}
@@ -91,8 +92,8 @@ func svgCurve(b *strings.Builder, c forecast.Curve, k int, x func(int) float64, 
 			fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/><text x="%.1f" y="%.1f" text-anchor="middle" font-size="11" fill="%s">%s</text>`+"\n", x(i), y(p.Each), colour, x(i), y(p.Each)+above, colour, perSecond(p.Each))
 		}
 	}
-	lx := svgWidth - svgRight - 150
-	ly := svgTop + 14 + 18*k
+	lx := svgWidth - svgRight - 280 + 150*k
+	ly := svgHeight - 18
 	fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="%d" y2="%d" stroke="%s" stroke-width="2" stroke-dasharray="%s"/><text x="%d" y="%d" fill="%s">%s</text>`+"\n", lx, lx+28, ly, ly, colour, dash, lx+36, ly+4, svgInk, svgText(c.Link))
 }
 
