@@ -22,8 +22,9 @@ func (c *call) do() int32 {
 }
 
 // spin repeats a call until it returns something else than 0, a flag is set, or it was
-// done often enough. Go's scheduler takes it for a system call: it neither interrupts it
-// every 10 ms, nor waits for it when it must stop the world.
+// done often enough. Were Go's scheduler told of it as of a system call, a second thread
+// would take the processor from it and give it back, for every message: where there is one
+// slow processor, that makes latency half as long again.
 type spin struct {
 	call
 	stop uintptr // of a uint32
@@ -32,7 +33,7 @@ type spin struct {
 
 func (s *spin) run(stop *atomic.Uint32, times uint64) int32 {
 	s.stop, s.left = uintptr(unsafe.Pointer(stop)), times
-	cgocall(spinnerAddr, unsafe.Pointer(s))
+	quick(spinnerAddr, unsafe.Pointer(s))
 	return int32(s.ret)
 }
 
@@ -48,20 +49,14 @@ type watcher struct {
 
 func (w *watcher) run(word *uint32, shift uint, want byte, stop *atomic.Uint32, times uint64) bool {
 	*w = watcher{uintptr(unsafe.Pointer(word)), uint64(shift), uint64(want), 0, uintptr(unsafe.Pointer(stop)), times}
-	cgocall(watcherAddr, unsafe.Pointer(w))
+	quick(watcherAddr, unsafe.Pointer(w))
 	return w.seen != 0
 }
 
 // Where caller, spinner and watch stand, which are not Go functions.
 var callerAddr, spinnerAddr, watcherAddr uintptr
 
-// quick runs caller on the system stack, as the runtime does with C functions of its own.
+// quick runs one of them on the system stack, as the runtime does with C functions of its own.
 //
 //go:noescape
 func quick(fn uintptr, arg unsafe.Pointer)
-
-// cgocall does it as a system call: purego is built on it too.
-//
-//go:noescape
-//go:linkname cgocall runtime.cgocall
-func cgocall(fn uintptr, arg unsafe.Pointer) int32

@@ -12,13 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A busy loop looks a few times by itself, which finds what comes within microseconds,
-// and then in longer turns that Go's scheduler knows of, after each of which it asks for
-// the time: about a millisecond, 20 in an emulated machine.
-const (
-	looks = 256
-	spins = 1 << 14
-)
+// A busy loop runs in turns, after each of which it asks for the time, and other goroutines
+// may have the processor: under a millisecond, 20 in an emulated machine.
+const spins = 1 << 14
 
 // idle is how much longer than Stall a side waits that only answers: its peer may still
 // be starting, or may be done and have its word under way.
@@ -69,17 +65,14 @@ func (c *Conn) await(limit time.Duration) (int, error) {
 	if c.sleeper != nil {
 		return c.awaitEvent(limit)
 	}
-	for range looks {
-		if n, err := c.take(); n != 0 || err != nil {
-			return n, err
-		}
-	}
-	began := time.Now()
+	var began time.Time
 	for {
 		n, err := c.takeLong()
 		switch {
 		case n != 0 || err != nil:
 			return n, err
+		case began.IsZero(): // asked for only now: it may be the message that is measured
+			began = time.Now()
 		case c.stop.Load() != 0:
 			return 0, errStopped
 		case time.Since(began) > limit:
@@ -117,19 +110,13 @@ func (c *Conn) awaitEvent(limit time.Duration) (int, error) {
 // watch waits until the last byte of a message in memory has a value. Where no processor
 // can be spared, it gives way to whoever else would run.
 func (c *Conn) watch(word *uint32, shift uint, want byte, limit time.Duration) error {
-	for range looks {
-		if byte(atomic.LoadUint32(word)>>shift) == want {
-			return nil
-		}
-		if c.sleeper != nil {
-			break
-		}
-	}
-	began := time.Now()
+	var began time.Time
 	for {
 		switch {
 		case c.look(word, shift, want):
 			return nil
+		case began.IsZero(): // asked for only now: it may be the message that is measured
+			began = time.Now()
 		case c.stop.Load() != 0:
 			return errStopped
 		case time.Since(began) > limit:
@@ -143,7 +130,7 @@ func (c *Conn) look(word *uint32, shift uint, want byte) bool {
 	if c.sleeper == nil {
 		return c.watcher.run(word, shift, want, &c.stop, spins)
 	}
-	for range looks {
+	for range 64 {
 		if byte(atomic.LoadUint32(word)>>shift) == want {
 			return true
 		}
