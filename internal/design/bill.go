@@ -178,7 +178,7 @@ func (d *Design) notes() {
 			n("%s: an uplink of %d × %s means that the storage belongs beside the nodes, on leaves of its own, not behind a router", f.Name, f.Uplink.Links, gbe(f.Uplink.Rate))
 		}
 		if f.Uplink.Links == 1 && f.Nodes > mostSwitch {
-			n("%s: one uplink is one failure; a second one of the same rate takes one more port of another leaf", f.Name)
+			n("%s: one uplink is one failure; a second one of the same rate takes one more port of another switch", f.Name)
 		}
 	}
 	if len(d.Fabrics) > 1 {

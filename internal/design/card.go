@@ -94,7 +94,7 @@ func (c *Card) fit(slot *Slot, accept bool) error {
 	c.Slot, c.Link = slot, &link
 	raw := topo.Bandwidth(link.Link) * unit.Rate(link.Count)
 	gets := topo.RDMARate(link.Link) * unit.Rate(link.Count)
-	how := fmt.Sprintf("%v%s carries %s Gb/s after its line code; RDMA reaches about 85 %% of it: %s Gb/s", link, limit, num(gb(raw)), num(gb(gets)))
+	how := fmt.Sprintf("%v%s carries %s Gb/s after its line code; RDMA reaches about 85 %% of it: %s Gb/s × 0.85 = %s Gb/s", link, limit, num3(gb(raw)), num3(gb(raw)), num(gb(gets)))
 	c.Lines = append(c.Lines, Line{"slot", how})
 	if gets >= c.Rate {
 		return nil
@@ -104,8 +104,8 @@ func (c *Card) fit(slot *Slot, accept bool) error {
 		what = c.Name + " of " + v(c.Rate)
 	}
 	if !accept {
-		return bad("slot", slot.String(), "a %s gets about %s Gb/s there, not %s\n%s%s carries %s Gb/s after its line code, and RDMA reaches about 85 %% of it\n%s wants %s\n--nic %s fits this slot; --accept slot designs with the %s Gb/s",
-			what, num(gb(gets)), num(gb(c.Rate)), link, limit, num(gb(raw)), v(c.Rate), enough(c.Rate), fits(gets), num(gb(gets)))
+		return bad("slot", slot.String(), "a %s gets about %s Gb/s there, not %s\n%s%s carries %s Gb/s after its line code; RDMA reaches about 85 %% of it: × 0.85 = %s\n%s wants %s\n--nic %s fits this slot; --accept slot designs with the %s Gb/s",
+			what, num(gb(gets)), num(gb(c.Rate)), link, limit, num3(gb(raw)), num(gb(gets)), v(c.Rate), enough(c.Rate), fits(gets), num(gb(gets)))
 	}
 	c.Gets = gets
 	c.Lines = append(c.Lines, Line{"accepted", fmt.Sprintf("a %s in %v gets about %s Gb/s, not %s (--accept slot)", what, *slot, num(gb(gets)), num(gb(c.Rate)))})

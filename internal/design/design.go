@@ -28,6 +28,7 @@ type Ask struct {
 	PerGPU           string  // what one GPU reads: "62.5Mb/s", "1GB/s"
 	ModelSize        string  // "70B" parameters of two bytes, or "140GB"
 	Checkpoint       string  // "280GB"; default twice the weights
+	BurstTime        float64 // seconds that a checkpoint, or new weights, may take
 
 	InferenceNodes int // beside the training cluster
 	InferenceGPUs  int
@@ -92,6 +93,7 @@ type Design struct {
 	Notes       []string  `json:"notes"`
 	Net         Net       `json:"net"`
 	ask         Ask       // with defaults
+	loose       bool      // nobody said how much oversubscription is too much
 	at          map[string]*Device
 	portAddress map[string]map[string]netip.Prefix
 }

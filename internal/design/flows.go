@@ -19,14 +19,14 @@ func (d *Design) flows() {
 			continue
 		}
 		get := d.Card.Gets
-		add("a node", "%d × %s = %s in aggregate, each way; one flow uses one NIC: at most %s = %s GB/s", f.Rails, v(get), v(get*unit.Rate(f.Rails)), v(get), num(gb(get)/8))
+		add("a node", "%d × %s = %s in aggregate, each way; one flow uses one NIC, at most %s / 8 = %s GB/s", f.Rails, v(get), v(get*unit.Rate(f.Rails)), v(get), num(gb(get)/8))
 		if f.Rails > 1 {
 			add("NCCL", "opens flows on every NIC of NCCL_IB_HCA, so it uses the aggregate; a single download does not: read with %d or more streams", f.Rails)
 		}
 		switch {
 		case f.Shape == "clos":
 			p := f.Planes[0]
-			add("leaf to leaf", "%d links of %s = %s in aggregate; one QP or TCP flow is hashed onto one of them, so several on each pair fill them more evenly", p.Up, v(f.Rate), v(f.Rate*unit.Rate(p.Up)))
+			add("leaf to leaf", "%d × %s = %s in aggregate; one QP or TCP flow is hashed onto one of them, so several on each pair fill them more evenly", p.Up, v(f.Rate), v(f.Rate*unit.Rate(p.Up)))
 		case f.Shape == "direct" && f.Nodes > 2:
 			add("a pair", "one cable: %s; the other port of the card goes to another node", v(get))
 		}
@@ -50,7 +50,9 @@ func (d *Design) plans() {
 			case f.Shape == "none":
 			case f.Shape == "direct":
 				line(what, "%v: a /31 for each cable", net)
-			case f.Shape == "switch" || f.Layer == "InfiniBand":
+			case f.Layer == "InfiniBand":
+				line(what, "%v/%d: IPoIB, one subnet; node n has its nth address", net.Addr(), flatBits(f.Nodes))
+			case f.Shape == "switch":
 				line(what, "%v/%d: one subnet; node n has its nth address, the router the last but one", net.Addr(), flatBits(f.Nodes))
 			default:
 				p := f.Planes[min(r, len(f.Planes)-1)]
@@ -89,6 +91,7 @@ func (d *Design) plans() {
 	if first >= firstAS32 {
 		kind = fmt.Sprintf("%d are more than %d: the four-byte range from %d (RFC 6996)", count, lastAS16-firstAS16+1, uint32(firstAS32))
 	}
-	line("AS", "one for each switch (RFC 7938): %d to %d for %s, %s, %s = 1 + %d + %d = %d; %s", first, last, nodeset.Fold(routers), nodeset.Fold(spines), nodeset.Fold(leaves), len(spines), len(leaves), count, kind)
-	line("loopbacks", "%v + 1 … %d, in the same order", n.Loopbacks.Addr(), count)
+	line("AS", "one for each switch (RFC 7938): 1 router + %d spines + %d leaves = %d", len(spines), len(leaves), count)
+	line("", "%d to %d for %s, %s, %s; %s", first, last, nodeset.Fold(routers), nodeset.Fold(spines), nodeset.Fold(leaves), kind)
+	line("loopbacks", "%v and %d more, in the same order", add(n.Loopbacks.Addr(), 1), count-1)
 }

@@ -2,6 +2,7 @@ package design
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -20,27 +21,33 @@ import (
 )
 
 // TestRealFRR runs the configurations that weft writes: real FRR, two spines, four
-// leaves, eight nodes and the router, each in a network namespace of its own. It
-// runs inside one more set of namespaces, made for it and gone with it: nothing can
-// leave, and nothing stays behind.
-func TestRealFRR(t *testing.T) {
+// leaves, eight nodes and the router, each in a network namespace of its own.
+func TestRealFRR(t *testing.T) { alone(t, oneFabric) }
+
+// TestRealFRRTwoFabrics runs training and inference beside each other: they meet at
+// the router alone.
+func TestRealFRRTwoFabrics(t *testing.T) { alone(t, twoFabrics) }
+
+// alone runs a test once more inside a set of namespaces, made for it and gone with
+// it: nothing can leave, and nothing stays behind, whatever happens to the test.
+func alone(t *testing.T, run func(*testing.T)) {
 	if why := noFRR(); why != "" {
 		t.Skip(why)
 	}
 	if os.Getenv("WEFT_FRR_INSIDE") != "" {
-		insideFRR(t)
+		run(t)
 		return
 	}
 	// The thread that starts the child must live as long as it: Pdeathsig is bound
 	// to the thread, not to the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestRealFRR$", "-test.v", "-test.timeout=4m")
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=4m")
 	cmd.Env = append(os.Environ(), "WEFT_FRR_INSIDE=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.CombinedOutput()
 	switch {
-	case os.IsPermission(err):
+	case errors.Is(err, os.ErrPermission):
 		t.Skipf("no namespaces here: %v", err)
 	case strings.Contains(string(out), "--- SKIP"):
 		t.Skip(string(out))
@@ -75,7 +82,8 @@ func noFRR() string {
 	return ""
 }
 
-func insideFRR(t *testing.T) {
+// up mounts what the namespaces need, and starts a design in them.
+func up(t *testing.T, a Ask) *frrLab {
 	for _, m := range []struct{ source, target, kind string }{{"", "/", ""}, {"proc", "/proc", "proc"}, {"tmpfs", "/run", "tmpfs"}} {
 		flags := uintptr(0)
 		if m.kind == "" {
@@ -85,15 +93,7 @@ func insideFRR(t *testing.T) {
 			t.Skipf("mount %s in a namespace of its own: %v", m.target, err)
 		}
 	}
-	d, err := Make(Ask{Nodes: 8, GPUs: 2, Workload: "pretrain", Fabric: "clos", Ports: 5, Name: "n"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := d.Fabrics[0]
-	if f.Leaves != 4 || f.Spines != 2 {
-		t.Fatalf("%d leaves and %d spines, want 4 and 2", f.Leaves, f.Spines)
-	}
-	l := &frrLab{t: t, d: d}
+	l := &frrLab{t: t, d: must(t, a)}
 	began := time.Now()
 	l.build()
 	l.t.Logf("namespaces and wires: %v", since(began))
@@ -108,15 +108,79 @@ func insideFRR(t *testing.T) {
 	began = time.Now()
 	l.wait("every leaf has two next hops to every other", func() string { return l.ecmp(2) })
 	l.t.Logf("convergence: %v", since(began))
-
 	l.echoes()
+	return l
+}
+
+func oneFabric(t *testing.T) {
+	l := up(t, Ask{Nodes: 8, GPUs: 2, Workload: "pretrain", Fabric: "clos", Ports: 5, Name: "n"})
+	if f := l.d.Fabrics[0]; f.Leaves != 4 || f.Spines != 2 {
+		t.Fatalf("%d leaves and %d spines, want 4 and 2", f.Leaves, f.Spines)
+	}
 	l.reach("at the start")
 	l.spread()
 	l.outside()
-
 	l.oneLink()
 	l.spineDown()
 	l.spineKilled()
+}
+
+func twoFabrics(t *testing.T) {
+	l := up(t, Ask{Nodes: 4, GPUs: 2, Workload: "pretrain", InferenceNodes: 4, Fabric: "clos", Ports: 4, Name: "n", BFD: true})
+	for _, f := range l.d.Fabrics {
+		if p := f.Planes[0]; p.EdgeAt != RoleSpine || f.Leaves != 2 {
+			t.Fatalf("%s: %+v: want uplinks at the spines, for a change", f.Name, p)
+		}
+	}
+	l.reach("through the router")
+	for _, x := range l.d.Devices {
+		if x.Role != RoleLeaf && x.Role != RoleSpine {
+			continue
+		}
+		for _, y := range l.leaves() {
+			if _, knows := l.routes(x.Name)[y.Own.String()]; knows && x.Fabric != y.Fabric {
+				t.Errorf("%s of %s knows the nodes of %s", x.Name, x.Fabric, y.Name)
+			}
+		}
+	}
+	l.wait("BFD is up on every link", func() string {
+		for _, x := range l.routed() {
+			if out := l.vtysh(x, "show bfd peers"); strings.Contains(out, "Status: down") || strings.Count(out, "Status: up") < 2 {
+				return x.Name + ":\n" + out
+			}
+		}
+		return ""
+	})
+	// A spine that lives on and says nothing: its cables stay up, its kernel forwards.
+	spine := l.d.Device("inf-spine2")
+	l.signal(spine, syscall.SIGSTOP)
+	began := time.Now()
+	l.wait("BFD finds the silent spine", func() string { return l.ecmpOf("inference", 1) })
+	took := since(began)
+	l.t.Logf("inf-spine2 frozen: one next hop in its fabric within %v (BFD 3 × 300 ms; the hold time is %d s)", took, hold)
+	if took >= hold*time.Second {
+		l.t.Errorf("BFD took %v, no less than the hold time", took)
+	}
+	l.reach("inf-spine2 frozen")
+	l.signal(spine, syscall.SIGCONT)
+	l.wait("two next hops again", func() string { return l.ecmp(2) })
+}
+
+// signal sends a signal to all daemons of a device.
+func (l *frrLab) signal(x *Device, s syscall.Signal) {
+	for _, p := range l.procs[x.Name] {
+		if err := p.Process.Signal(s); err != nil {
+			l.t.Error(err)
+		}
+	}
+}
+
+func (l *frrLab) vtysh(x *Device, commands ...string) string {
+	args := []string{"ip", "netns", "exec", x.Name, "vtysh", "--vty_socket", l.dir(x)}
+	for _, c := range commands {
+		args = append(args, "-c", c)
+	}
+	return l.run(args...)
 }
 
 // frrLab is a design that runs.
@@ -214,7 +278,8 @@ func (l *frrLab) build() {
 			continue
 		}
 		ups[a.Device] = append(ups[a.Device], fmt.Sprintf("addr add %v dev %s", a.Address, a.Port), fmt.Sprintf("route add %s via %v", a.Route, a.Gateway),
-			fmt.Sprintf("route add 203.0.113.0/24 via %v", a.Gateway)) // the storage, by rail 1
+			fmt.Sprintf("route add 203.0.113.0/24 via %v", a.Gateway),    // the storage, by rail 1
+			fmt.Sprintf("route add %v via %v", l.d.Net.Block, a.Gateway)) // the other fabric
 		l.nodes = append(l.nodes, frrNode{name: a.Device, addr: a.Address.Addr()})
 	}
 	for _, n := range names {
@@ -261,14 +326,20 @@ func (l *frrLab) start(x *Device) {
 	if l.procs == nil {
 		l.procs = map[string][]*exec.Cmd{}
 	}
-	for _, daemon := range []string{"mgmtd", "zebra", "bgpd"} {
+	for _, daemon := range []string{"mgmtd", "zebra", "bgpd", "bfdd"} {
+		if daemon == "bfdd" && !l.d.ask.BFD {
+			continue
+		}
 		path := filepath.Join(frrDaemons, daemon)
 		if _, err := os.Stat(path); err != nil {
 			continue // FRR before 9 has no mgmtd
 		}
 		cmd := exec.Command("ip", "netns", "exec", x.Name, path, "-f", empty, "-i", dir+"/"+daemon+".pid", "-z", dir+"/zserv.api", "--vty_socket", dir, "-A", "127.0.0.1", "-P", "0", "--log", "file:"+dir+"/"+daemon+".log")
-		if daemon == "mgmtd" {
+		switch daemon {
+		case "mgmtd":
 			cmd = exec.Command("ip", "netns", "exec", x.Name, path, "-i", dir+"/"+daemon+".pid", "--vty_socket", dir, "-A", "127.0.0.1", "-P", "0")
+		case "bfdd": // its control socket has a fixed place otherwise
+			cmd.Args = append(cmd.Args, "--bfdctl", dir+"/bfdd.sock")
 		}
 		if err := cmd.Start(); err != nil {
 			l.t.Fatal(err)
@@ -311,7 +382,7 @@ func (l *frrLab) wait(what string, complaint func() string) {
 		}
 	}
 	x := l.d.Device("leaf1")
-	l.t.Fatalf("%s: not after %v: %s\n%s", what, patience, said, l.run("ip", "netns", "exec", x.Name, "vtysh", "--vty_socket", l.dir(x), "-c", "show bgp summary", "-c", "show ip route"))
+	l.t.Fatalf("%s: not after %v: %s\n%s", what, patience, said, l.vtysh(x, "show bgp summary", "show ip route"))
 }
 
 type kernelRoute struct {
@@ -344,12 +415,17 @@ func (l *frrLab) routes(device string) map[string][]string {
 }
 
 // ecmp complains where a leaf has not that many next hops, over different ports, to
-// the nodes of another.
-func (l *frrLab) ecmp(want int) string {
+// the nodes of another of its fabric.
+func (l *frrLab) ecmp(want int) string { return l.ecmpOf("", want) }
+
+func (l *frrLab) ecmpOf(fabric string, want int) string {
 	for _, a := range l.leaves() {
+		if fabric != "" && a.Fabric != fabric {
+			continue
+		}
 		routes := l.routes(a.Name)
 		for _, b := range l.leaves() {
-			if a == b {
+			if a == b || a.Fabric != b.Fabric {
 				continue
 			}
 			got := slices.Compact(slices.Sorted(slices.Values(routes[b.Own.String()])))
@@ -512,7 +588,7 @@ func (l *frrLab) watch() (stop func() (gap time.Duration, sent, lost int)) {
 	}
 	results := make(chan result)
 	var conns []*net.UDPConn
-	for _, p := range [][2]int{{0, 2}, {0, 4}, {0, 6}, {2, 6}, {4, 1}, {6, 3}, {5, 8}, {8, 7}} {
+	for _, p := range [][2]int{{0, 2}, {0, 4}, {0, 6}, {2, 6}, {4, 1}, {6, 3}, {5, 8}, {8, 7}} { // 8 is the outside
 		for range 2 { // source ports differ, and so may the way
 			conns = append(conns, l.dial(l.nodes[p[0]], l.nodes[p[1]]))
 		}
@@ -578,9 +654,12 @@ func (l *frrLab) oneLink() {
 		}
 		return ""
 	})
-	l.wait("leaf2 goes by spine2 alone", func() string {
-		if n := len(l.routes("leaf2")[own]); n != 1 {
-			return fmt.Sprintf("%d next hops", n)
+	l.wait("leaf1's nodes are reached by spine2 alone", func() string {
+		from := l.routes("leaf1")
+		for _, x := range l.leaves() {
+			if x != leaf && (len(l.routes(x.Name)[own]) != 1 || len(from[x.Own.String()]) != 1) {
+				return x.Name
+			}
 		}
 		return ""
 	})
@@ -629,3 +708,59 @@ func (l *frrLab) spineKilled() {
 }
 
 func since(t time.Time) time.Duration { return time.Since(t).Round(10 * time.Millisecond) }
+
+// TestFRRAcceptsEveryConfiguration gives configurations to vtysh, which knows every
+// daemon's commands: all of small designs, a sample of large ones.
+func TestFRRAcceptsEveryConfiguration(t *testing.T) {
+	if _, err := exec.LookPath("vtysh"); err != nil {
+		t.Skip("vtysh is not installed: apt install frr")
+	}
+	tests := []struct {
+		name string
+		ask  Ask
+	}{
+		{"8", Ask{Nodes: 8, GPUs: 4, Workload: "pretrain", Fabric: "clos"}},
+		{"16", Ask{Nodes: 16, GPUs: 4, Workload: "vision", BFD: true}},
+		{"64", Ask{Nodes: 64, GPUs: 8, Workload: "pretrain", PortName: "Ethernet"}},
+		{"1024", Ask{Nodes: 1024, GPUs: 8, Workload: "pretrain"}},
+		{"planes", Ask{Nodes: 700, GPUs: 8, Workload: "finetune", Ports: 64, InferenceNodes: 20}},
+		{"lag", Ask{Nodes: 20, GPUs: 8, Workload: "vision", NIC: "100g", InferenceNodes: 6, PerGPU: "4GB/s"}},
+		{"four-byte", Ask{Nodes: 4000, GPUs: 8, Workload: "pretrain", Rails: 8, Ports: 92}},
+	}
+	dir := t.TempDir()
+	for _, tt := range tests {
+		d := must(t, tt.ask)
+		var routed []*Device
+		for _, x := range d.Devices {
+			if x.Routed() {
+				routed = append(routed, x)
+			}
+		}
+		step := max(1, len(routed)/12)
+		n := 0
+		for i, x := range routed {
+			if i%step != 0 && i != len(routed)-1 && !x.border {
+				continue
+			}
+			if n == 16 {
+				break
+			}
+			n++
+			file := filepath.Join(dir, tt.name+"-"+x.Name+".conf")
+			if err := os.WriteFile(file, []byte(d.FRR(x)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("vtysh", "-C", "-f", file).CombinedOutput(); err != nil {
+				t.Errorf("%s nodes, %s: %v\n%s", tt.name, x.Name, err, out)
+			}
+		}
+		t.Logf("%s: %d of %d configurations accepted", tt.name, n, len(routed))
+	}
+	wrong := filepath.Join(dir, "wrong.conf")
+	if err := os.WriteFile(wrong, []byte("router bgp 64512\n neighbour swp1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.Command("vtysh", "-C", "-f", wrong).Run(); err == nil {
+		t.Error("vtysh accepts nonsense, so its yes says nothing")
+	}
+}

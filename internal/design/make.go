@@ -63,7 +63,16 @@ func Make(a Ask) (*Design, error) {
 		return nil, err
 	}
 	d.notes()
+	d.forget()
 	return d, nil
+}
+
+// forget drops assumptions that did not matter.
+func (d *Design) forget() {
+	clos := slices.ContainsFunc(d.Fabrics, func(f *Fabric) bool { return f.Shape == "clos" })
+	d.Assumed = slices.DeleteFunc(d.Assumed, func(a Assumed) bool {
+		return a.Field == "oversubscription" && !clos || a.Field == "port-name" && !d.switched()
+	})
 }
 
 // kind is what the words of --fabric say.
@@ -93,6 +102,8 @@ func (d *Design) bounds() error {
 		return bad("ports", a.Ports, "want 4 to 1024 ports of a switch")
 	case a.Oversubscription != 0 && !(a.Oversubscription >= 1 && a.Oversubscription <= 16):
 		return bad("oversubscription", num4(a.Oversubscription), "want 1 (nothing is shared) to 16 (16 node ports share one spine port)")
+	case a.BurstTime != 0 && !(a.BurstTime >= 1 && a.BurstTime <= 86400):
+		return bad("burst-time", num4(a.BurstTime), "want 1 to 86400 seconds")
 	case a.InferenceNodes < 0 || a.InferenceNodes > mostNodes:
 		return bad("inference-nodes", a.InferenceNodes, "want 1 to %d, or leave it out", mostNodes)
 	case a.InferenceGPUs < 0 || a.InferenceGPUs > mostGPUs:
@@ -129,7 +140,7 @@ func (d *Design) bounds() error {
 		}
 	}
 	if a.Oversubscription == 0 {
-		a.Oversubscription = 1
+		a.Oversubscription, d.loose = 1, true
 		d.assume("oversubscription", "1", "in an all-reduce every port sends at once")
 	}
 	return nil
@@ -231,7 +242,7 @@ func (d *Design) card() (kind, error) {
 		d.assume("nic", fits(slotRate(*slot)), "the fastest port that the slot feeds")
 	default:
 		c = Card{Rate: 200 * unit.Gbps}
-		d.assume("nic", "200g", "seed 001's cluster: ConnectX-6, 200 GbE")
+		d.assume("nic", "200g", "the Kentino wiki's cluster: ConnectX-6, 200 GbE")
 	}
 	if c.Layer != "" && layer != "" && c.Layer != layer {
 		return k, bad("fabric", d.ask.Fabric, "--nic %s speaks %s alone", d.ask.NIC, c.Layer)
@@ -255,14 +266,14 @@ func (d *Design) model() (model, error) {
 	size := d.ask.ModelSize
 	if size == "" {
 		size = "70B"
-		d.assume("model-size", "70B", "seed 001: 70B parameters × 2 bytes = 140 GB")
+		d.assume("model-size", "70B", "Kentino wiki: 70B parameters × 2 bytes = 140 GB")
 	}
 	if m.weights, err = bytes("model-size", size); err != nil {
 		return m, err
 	}
 	if d.ask.Checkpoint == "" {
 		m.checkpoint = 2 * m.weights
-		d.assume("checkpoint", num(m.checkpoint/1e9)+"GB", "seed 001: twice the weights")
+		d.assume("checkpoint", num(m.checkpoint/1e9)+"GB", "Kentino wiki: twice the weights")
 		return m, nil
 	}
 	m.checkpoint, err = bytes("checkpoint", d.ask.Checkpoint)
@@ -349,10 +360,10 @@ func (d *Design) fabrics() {
 			if i > 0 {
 				flag = "rails (inference)"
 			}
-			d.assume(flag, "1", "decoding waits for latency, not for bandwidth (CHECKS.md, decode)")
+			d.assume(flag, "1", "decoding waits for latency, not for bandwidth")
 		default:
 			f.Rails = min(mostRails, ceil(f.GPUs, 2))
-			d.assume(flag, fmt.Sprint(f.Rails), "seed 001: two NICs beside four GPUs, so one for two GPUs")
+			d.assume(flag, fmt.Sprint(f.Rails), "Kentino wiki: two NICs beside four GPUs, so one for two GPUs")
 		}
 		for r := range f.Rails {
 			d.Net.Rails = append(d.Net.Rails, d.sixteen(f.block+r))

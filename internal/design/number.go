@@ -41,3 +41,6 @@ func plural(n int, one, many string) string {
 	}
 	return strconv.Itoa(n) + " " + many
 }
+
+// num3 writes a number with three decimals, as the kernel prints PCIe's.
+func num3(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }

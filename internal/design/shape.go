@@ -28,7 +28,7 @@ func (d *Design) shape(f *Fabric, k kind, m model) error {
 	case k.shape == "direct":
 		f.Why = "asked for"
 	case k.shape == "switch" && f.Nodes > mostSingle:
-		return bad("fabric", d.ask.Fabric, "%d nodes on one switch: above %d a routed Clos is the only sensible answer (seed 001): one switch is one failure for all, and L2 has no multipath", f.Nodes, mostSingle)
+		return bad("fabric", d.ask.Fabric, "%d nodes on one switch: above %d a routed Clos is the only sensible answer (Kentino wiki): one switch is one failure for all, and L2 has no multipath", f.Nodes, mostSingle)
 	case k.shape == "switch":
 		f.Why = "asked for"
 	case k.shape == "clos":
@@ -36,9 +36,11 @@ func (d *Design) shape(f *Fabric, k kind, m model) error {
 	case f.Nodes <= mostDirect:
 		f.Shape, f.Why = "direct", fmt.Sprintf("up to %d nodes reach each other by a cable for each pair; no switch is needed", mostDirect)
 	case f.Nodes <= mostSwitch:
-		f.Shape, f.Why = "switch", fmt.Sprintf("up to %d nodes one switch is fine (seed 001)", mostSwitch)
+		f.Shape, f.Why = "switch", fmt.Sprintf("up to %d nodes one switch is fine (Kentino wiki)", mostSwitch)
+	case f.Layer == "InfiniBand":
+		f.Shape, f.Why = "clos", fmt.Sprintf("above %d nodes one switch is one failure for too many; two tiers survive a spine", mostSwitch)
 	default:
-		f.Shape, f.Why = "clos", fmt.Sprintf("above %d nodes L2 grows painful: a routed Clos has multipath and survives a spine (seed 001, RFC 7938)", mostSwitch)
+		f.Shape, f.Why = "clos", fmt.Sprintf("above %d nodes L2 grows painful: a routed Clos has multipath and survives a spine (Kentino wiki, RFC 7938)", mostSwitch)
 	}
 	w, _ := workloadOf(f.Workload)
 	if err := d.uplink(f, w, m); err != nil {
@@ -155,43 +157,82 @@ func (d *Design) single(f *Fabric) (bool, error) {
 		d.take(f, b)
 		f.Leaves = 1
 		f.line("node ports", "%d nodes × %s = %d", f.Nodes, plural(f.Rails, "rail", "rails"), f.Nodes*f.Rails)
-		f.line("switches", "1 of %d ports: %d to nodes + %d uplink = %d used, %d free", b.ports, f.Nodes*f.Rails, edge, need, b.ports-need)
+		f.line("switches", "1 of %d ports; %d to nodes + %d uplink = %d used, %d free", b.ports, f.Nodes*f.Rails, edge, need, b.ports-need)
 		f.line("cables", "%d to nodes + %d uplink = %d", f.Nodes*f.Rails, edge, need)
-		f.line("oversubscription", "none: %d × %s in, %d × %s out", f.Nodes*f.Rails, v(f.Rate), f.Nodes*f.Rails, v(f.Rate))
+		f.line("oversubscription", "none: a switch passes what its ports send")
 		return true, nil
 	}
 	return false, nil
 }
 
-// plan finds the fewest leaves, then the fewest spines, that carry some rails of n
-// nodes with switches of p ports, at most at the given oversubscription. The uplinks
-// take ports of the leaves, or of the spines where that saves leaves.
-func plan(p, n int, rails []int, ratio float64, uplinks int) (Plane, bool) {
+// slack is how much oversubscription weft takes where nobody said how much, when the
+// uplink wants the last ports of a Clos that is full without it: 16 node ports on 15
+// spine ports are 1.067:1.
+const slack = 1.07
+
+// fit plans a plane, exactly as asked if that does not cost many switches for the
+// sake of the uplink alone.
+func (d *Design) fit(p, n int, rails []int, uplinks int) (Plane, bool) {
+	ratio := d.ask.Oversubscription
+	exact, ok := plan(p, n, rails, ratio, ratio, uplinks)
+	if !d.loose || uplinks == 0 {
+		return exact, ok
+	}
+	if without, _ := plan(p, n, rails, ratio, ratio, 0); ok && exact.switches() == without.switches() {
+		return exact, true
+	}
+	near, found := plan(p, n, rails, ratio, slack, uplinks)
+	if found && (!ok || 10*near.switches() < 9*exact.switches()) {
+		return near, true
+	}
+	return exact, ok
+}
+
+func (p Plane) switches() int { return p.Leaves + p.Spines }
+
+// plan finds the fewest switches that carry some rails of n nodes with p ports each.
+// A leaf has at least one spine port for ratio node ports, or else for loose of them.
+// The uplinks take ports of the leaves or of the spines.
+func plan(p, n int, rails []int, ratio, loose float64, uplinks int) (best Plane, ok bool) {
 	for per := max(1, ceil(n, p)); per*len(rails) <= p; per++ { // a spine has a port for each leaf
 		down := ceil(n, per)
 		leaves := ceil(n, down) * len(rails) // without the leaves that would stay empty
-		if leaves < 2 {
+		if leaves < 2 || ok && leaves+2 > best.switches() {
 			continue // one leaf would be one switch
 		}
-		up := max(2, ceilFloat(float64(down)/ratio))
-		for spines := 2; spines <= up; spines++ {
-			links := ceil(up, spines)
-			q := Plane{Rails: rails, PerRail: leaves / len(rails), Leaves: leaves, Spines: spines, Down: down, Up: links * spines, Parallel: links, Ratio: float64(down) / float64(links*spines)}
-			if uplinks > 0 {
-				q.Edge, q.EdgeAt = ceil(uplinks, leaves), RoleLeaf
-			}
-			if q.leafPorts() <= p && q.spinePorts() <= p {
-				return q, true
-			}
-			if uplinks > 0 {
-				q.Edge, q.EdgeAt = ceil(uplinks, spines), RoleSpine
-			}
-			if q.leafPorts() <= p && q.spinePorts() <= p {
-				return q, true
+		for up := max(2, ceilFloat(float64(down)/loose)); up <= max(2, ceilFloat(float64(down)/ratio)); up++ {
+			for spines := max(2, ceil(up, p/leaves)); spines <= up; spines++ { // a spine has p ports for the links of all leaves
+				links := ceil(up, spines)
+				q := Plane{Rails: rails, PerRail: leaves / len(rails), Leaves: leaves, Spines: spines, Down: down, Up: links * spines, Parallel: links, Ratio: float64(down) / float64(links*spines)}
+				q.at(RoleLeaf, uplinks)
+				if !q.within(p) {
+					q.at(RoleSpine, uplinks)
+				}
+				if !q.within(p) {
+					continue
+				}
+				if !ok || q.cost(ratio) < best.cost(ratio) {
+					best, ok = q, true
+				}
+				break // more spines cost more
 			}
 		}
 	}
-	return Plane{}, false
+	return best, ok
+}
+
+func (p *Plane) at(role string, uplinks int) {
+	if uplinks > 0 {
+		p.Edge, p.EdgeAt = ceil(uplinks, map[string]int{RoleLeaf: p.Leaves, RoleSpine: p.Spines}[role]), role
+	}
+}
+
+func (p Plane) within(ports int) bool { return p.leafPorts() <= ports && p.spinePorts() <= ports }
+
+// cost counts switches, and what is missing to the ratio that was asked for as if
+// it were switches: bandwidth is what they are bought for.
+func (p Plane) cost(ratio float64) float64 {
+	return float64(p.switches()) * max(1, p.Ratio/ratio)
 }
 
 // leafPorts is how many ports of a leaf are used at most.
@@ -233,7 +274,7 @@ func (d *Design) clos(f *Fabric) error {
 	}
 	f.Planes = nil
 	for _, b := range sizes {
-		if p, ok := plan(b.ports, f.Nodes, all, d.ask.Oversubscription, edge); ok {
+		if p, ok := d.fit(b.ports, f.Nodes, all, edge); ok {
 			d.take(f, b)
 			f.Planes = []Plane{p}
 			break
@@ -241,14 +282,14 @@ func (d *Design) clos(f *Fabric) error {
 	}
 	if f.Planes == nil && f.Rails > 1 {
 		for _, b := range sizes {
-			first, ok := plan(b.ports, f.Nodes, all[:1], d.ask.Oversubscription, edge)
+			first, ok := d.fit(b.ports, f.Nodes, all[:1], edge)
 			if !ok {
 				continue
 			}
 			d.take(f, b)
 			f.Planes = []Plane{first}
 			for r := 1; r < f.Rails; r++ {
-				p, _ := plan(b.ports, f.Nodes, all[r:r+1], d.ask.Oversubscription, 0)
+				p, _ := d.fit(b.ports, f.Nodes, all[r:r+1], 0)
 				f.Planes = append(f.Planes, p)
 			}
 			f.Why += fmt.Sprintf("; %d × %d = %d ports do not fit one Clos of two tiers, so each rail is one of its own", f.Nodes, f.Rails, f.Nodes*f.Rails)
@@ -259,8 +300,30 @@ func (d *Design) clos(f *Fabric) error {
 	if f.Planes == nil {
 		return d.tooLarge(f, sizes[len(sizes)-1].ports, edge)
 	}
+	d.full(f, edge)
+	if p := f.Planes[0]; p.Ratio > d.ask.Oversubscription {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s: %s:1 instead of 1:1 saves switches, because the uplink wants ports too: --oversubscription 1 has it exactly", f.Name, num(p.Ratio)))
+	}
 	d.closLines(f, edge)
 	return nil
+}
+
+// full says where the uplink's few ports cost whole switches.
+func (d *Design) full(f *Fabric, edge int) {
+	p := f.Planes[0]
+	ratio := d.ask.Oversubscription
+	without, ok := plan(f.Ports, f.Nodes, p.Rails, ratio, ratio, 0)
+	if !ok || edge == 0 || p.switches() <= without.switches() {
+		return
+	}
+	note := fmt.Sprintf("%s: the uplink makes it %d switches instead of %d, because switches of %d ports are full without it; larger --ports avoid that", f.Name, p.switches(), without.switches(), f.Ports)
+	for _, more := range []float64{1.1, 1.15, 1.2, 1.25, 1.5} {
+		if q, ok := plan(f.Ports, f.Nodes, p.Rails, ratio*more, ratio*more, edge); ok && q.switches() <= without.switches() {
+			note += fmt.Sprintf(", and --oversubscription %s needs %d", num4(ratio*more), q.switches())
+			break
+		}
+	}
+	d.Notes = append(d.Notes, note)
 }
 
 func (d *Design) tooLarge(f *Fabric, p, edge int) error {
@@ -286,14 +349,14 @@ func (d *Design) closLines(f *Fabric, edge int) {
 		spine += fmt.Sprintf(" + %d to the router at most", p.Edge)
 	}
 	f.line("leaf", "%s = %d of %d ports, %d free", leaf, p.leafPorts(), f.Ports, f.Ports-p.leafPorts())
-	f.line("leaves", "⌈%d nodes / %d⌉ = %d for a rail, × %s = %d", f.Nodes, p.Down, p.PerRail, plural(len(p.Rails), "rail", "rails"), p.Leaves)
+	f.line("leaves", "⌈%d nodes / %d⌉ × %s = %d", f.Nodes, p.Down, plural(len(p.Rails), "rail", "rails"), p.Leaves)
 	f.line("spines", "%d: %d spine ports of a leaf / %d = %d to each", p.Spines, p.Up, p.Spines, p.Parallel)
 	f.line("spine", "%s = %d of %d ports, %d free", spine, p.spinePorts(), f.Ports, f.Ports-p.spinePorts())
-	f.line("oversubscription", "%d × %s down / %d × %s up = %s:1", p.Down, v(f.Rate), p.Up, v(f.Rate), num(p.Ratio))
+	f.line("oversubscription", "%d ports to nodes / %d to spines = %s:1", p.Down, p.Up, num(p.Ratio))
 	if p.Ratio > 1 {
-		f.line("", "with every node sending to another leaf, a port gets %s / %s = %s", v(f.Rate), num(p.Ratio), num(gb(f.Rate)/p.Ratio)+" Gb/s")
+		f.line("", "with every node sending to another leaf, a port gets %s × %d / %d = %s", v(f.Rate), p.Up, p.Down, num(gb(f.Rate)/p.Ratio)+" Gb/s")
 	}
-	f.line("a spine down", "leaves %d / %d = %s %% of the bandwidth between leaves, and every node reachable", p.Spines-1, p.Spines, num(100*float64(p.Spines-1)/float64(p.Spines)))
+	f.line("a spine down", "keeps 100 × %d / %d = %s %% of the bandwidth between leaves, and every node reachable", p.Spines-1, p.Spines, num(100*float64(p.Spines-1)/float64(p.Spines)))
 	var cables []string
 	total := 0
 	for _, q := range f.Planes {

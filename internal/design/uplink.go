@@ -2,6 +2,7 @@ package design
 
 import (
 	"fmt"
+	"strings"
 
 	"weft/internal/unit"
 )
@@ -48,21 +49,25 @@ func (d *Design) uplink(f *Fabric, w workload, m model) error {
 		}
 		u.PerGPU = r
 	}
+	seconds := d.burstTime(f, w)
+	if d.ask.PerGPU == "" || f.Name != mainName(d) {
+		d.assume("per-gpu-rate"+d.beside(f), strings.ReplaceAll(v(u.PerGPU), " ", ""), w.source)
+	}
 	gpus := f.Nodes * f.GPUs
 	u.Sustained = u.PerGPU * unit.Rate(gpus)
 	u.line("sustained", "%s × %s × %s per GPU = %s", plural(f.Nodes, "node", "nodes"), plural(f.GPUs, "GPU", "GPUs"), v(u.PerGPU), v(u.Sustained))
 	switch w.burst {
 	case "ahead":
 		u.Burst = unit.Rate(float64(u.Sustained) * w.percent / 100)
-		u.line("burst", "%s × %s (reading ahead) = %s", v(u.Sustained), num4(w.percent/100), v(u.Burst))
+		u.line("burst", "%s × %s for reading ahead = %s", v(u.Sustained), num4(w.percent/100), v(u.Burst))
 	default:
 		size, what := m.weights, "weights"
 		if w.burst == "checkpoint" {
 			size, what = m.checkpoint, "a checkpoint"
 		}
-		more := unit.Rate(size * 8 / w.seconds)
+		more := unit.Rate(size * 8 / seconds)
 		u.Burst = u.Sustained + more
-		u.line("burst", "%s + %s of %s GB × 8 / %s s (%s) = %s", v(u.Sustained), what, num(size/1e9), num(w.seconds), v(more), v(u.Burst))
+		u.line("burst", "%s + %s GB × 8 / %s s for %s = %s", v(u.Sustained), num(size/1e9), num(seconds), what, v(u.Burst))
 	}
 	if per, most := u.PerGPU*unit.Rate(f.GPUs), d.Card.Gets*unit.Rate(f.Rails); f.Layer == "Ethernet" && (f.Shape == "switch" || f.Shape == "clos") && per > most {
 		return bad("per-gpu-rate", v(u.PerGPU), "a node of %s would read %s through NICs that carry %d × %s = %s: take a faster --nic or more --rails", plural(f.GPUs, "GPU", "GPUs"), v(per), f.Rails, v(d.Card.Gets), v(most))
@@ -82,7 +87,7 @@ func (d *Design) uplink(f *Fabric, w workload, m model) error {
 	u.Links = ceilRate(u.Burst, u.Rate)
 	u.line("uplink", "%d × %s ≥ %s", u.Links, gbe(u.Rate), v(u.Burst))
 	if i := index(uplinkRates, u.Rate); one && i > 1 {
-		if k := ceilRate(u.Burst, uplinkRates[i-1]); k <= 4 {
+		if k := ceilRate(u.Burst, uplinkRates[i-1]); k == 2 {
 			u.Other = fmt.Sprintf("%d × %s", k, gbe(uplinkRates[i-1]))
 		}
 	}
@@ -97,7 +102,7 @@ func (d *Design) uplink(f *Fabric, w workload, m model) error {
 	}
 	if f.Nodes > 1 {
 		east := f.Rate * unit.Rate(f.Nodes*f.Rails)
-		u.line("not", "the fabric: %d nodes × %d × %s = %s east-west; the uplink is %s %% of it, by what is read", f.Nodes, f.Rails, v(f.Rate), v(east), num(100*float64(u.Rate)*float64(u.Links)/float64(east)))
+		u.line("not", "the fabric: %d nodes × %d × %s = %s east-west; the uplink is 100 × %s / %s = %s %% of it, by what is read", f.Nodes, f.Rails, v(f.Rate), v(east), num(gb(u.Rate)*float64(u.Links)), num(gb(east)), num(100*float64(u.Rate)*float64(u.Links)/float64(east)))
 	}
 	streams := ceilRate(u.Sustained, u.Rate)
 	switch {
@@ -107,6 +112,33 @@ func (d *Design) uplink(f *Fabric, w workload, m model) error {
 		u.line("one flow", "at most %s: a flow stays on one of the %d links; in aggregate %s, so read with %d or more parallel streams", v(u.Rate), u.Links, v(u.Rate*unit.Rate(u.Links)), max(2, streams))
 	}
 	return nil
+}
+
+// homeSeconds is for nodes without a switch, on somebody's desk: ten minutes for a
+// model are bearable there, and a port of 10 GbE is what such nodes have. Ours.
+const homeSeconds = 600
+
+// burstTime is how long a checkpoint, or new weights, may take.
+func (d *Design) burstTime(f *Fabric, w workload) float64 {
+	switch {
+	case w.burst == "ahead":
+		return 0
+	case d.ask.BurstTime > 0:
+		return d.ask.BurstTime
+	case f.Shape == "none" || f.Shape == "direct":
+		d.assume("burst-time"+d.beside(f), num(homeSeconds), "seconds; a few nodes without a switch can wait ten minutes for a model")
+		return homeSeconds
+	}
+	d.assume("burst-time"+d.beside(f), num(w.seconds), "seconds; "+w.why)
+	return w.seconds
+}
+
+// beside names the second fabric in a list of flags.
+func (d *Design) beside(f *Fabric) string {
+	if f != d.Fabrics[0] {
+		return " (" + f.Name + ")"
+	}
+	return ""
 }
 
 func (u *Uplink) line(what, format string, args ...any) {

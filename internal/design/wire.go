@@ -9,27 +9,26 @@ import (
 	"weft/internal/unit"
 )
 
-// Cable lengths that a person has not said: a node and its switch share a rack or
-// stand beside it, spines and the router are some racks away.
+// Cable lengths that a person has not said, in metres: of one rack, and of rows of
+// racks, where a leaf serves nodes of several. Ours: a floor plan knows better.
 const (
-	hostLength  = 2
-	spineLength = 10
-	smallLength = 3 // everything in one rack
+	rackHost, rackSpine = 2, 3
+	rowHost, rowSpine   = 20, 30
 )
 
 // wire lists devices, cables and addresses of the data planes, and the uplinks.
 func (d *Design) wire() error {
+	host, spine, why := float64(rackHost), float64(rackSpine), "metres; all in one or two racks"
+	if !d.small() {
+		host, spine, why = rowHost, rowSpine, "metres; rows of racks: measure yours, because it decides between copper and optics"
+	}
 	if d.ask.HostLength == 0 {
-		d.ask.HostLength = hostLength
-		d.assume("host-length", num(hostLength), "metres; node and switch in one rack")
+		d.ask.HostLength = host
+		d.assume("host-length", num(host), why)
 	}
 	if d.ask.SpineLength == 0 {
-		d.ask.SpineLength = spineLength
-		why := "metres; spines and the router some racks away"
-		if d.small() {
-			d.ask.SpineLength, why = smallLength, "metres; all in one rack"
-		}
-		d.assume("spine-length", num(d.ask.SpineLength), why)
+		d.ask.SpineLength = spine
+		d.assume("spine-length", num(spine), why)
 	}
 	for _, f := range d.Fabrics {
 		for i := range f.Nodes {
@@ -54,8 +53,8 @@ func (d *Design) wire() error {
 	return nil
 }
 
-// small reports whether all of it stands in one rack: no Clos, or one of seed 001's
-// size.
+// small reports whether all of it stands together: no more nodes than one switch may
+// have.
 func (d *Design) small() bool {
 	n := 0
 	for _, f := range d.Fabrics {
@@ -259,7 +258,7 @@ func (d *Design) wireAccess(f *Fabric, router *Device) {
 		}
 		d.address(router, port, netip.PrefixFrom(gateway, 26), "gateway of "+x.Name)
 	}
-	f.Uplink.line("access", "⌈%s / %d⌉ = %s, each with %d × %s to the router", plural(f.Nodes, "node", "nodes"), per, plural(count, "access switch", "access switches"), up, gbe(f.Uplink.Rate))
+	f.Uplink.line("access", "%s, each for %d nodes at most and with %d × %s to the router", plural(count, "switch", "switches"), per, up, gbe(f.Uplink.Rate))
 }
 
 // accessBase is the first address of an access switch.

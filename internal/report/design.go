@@ -16,8 +16,9 @@ type Design struct {
 	Next string `json:"next"`
 }
 
-// designRows is how many switches or bundles of cables a person is shown.
-const designRows = 16
+// designRows is how many switches or bundles of cables a person is shown; of more,
+// designFew of each kind.
+const designRows, designFew = 24, 4
 
 // Text writes the design with the arithmetic of every figure.
 func (r Design) Text(w io.Writer, o Options) error {
@@ -154,18 +155,27 @@ func designSeconds(f float64) string {
 	return fmt.Sprintf("%.2g s", f)
 }
 
-// switches lists what routes, or switches, up to a screenful.
+// switches lists what routes, or switches: a few of each kind where there are many.
 func (b *designText) switches(d *design.Design) {
 	rows := [][]string{{"  SWITCH", "ROLE", "AS", "LOOPBACK", "ANNOUNCES"}}
-	left := 0
+	total, of := 0, map[string]int{}
+	for _, x := range d.Devices {
+		switch x.Role {
+		case design.RoleLeaf, design.RoleSpine, design.RoleSwitch:
+			total++
+		}
+	}
+	if total == 0 {
+		return
+	}
 	for _, x := range d.Devices {
 		switch x.Role {
 		case design.RoleLeaf, design.RoleSpine, design.RoleRouter, design.RoleSwitch:
 		default:
 			continue
 		}
-		if len(rows) > designRows {
-			left++
+		kind := x.Fabric + x.Role
+		if of[kind]++; total > designRows && of[kind] > designFew {
 			continue
 		}
 		role := x.Role
@@ -188,7 +198,7 @@ func (b *designText) switches(d *design.Design) {
 	}
 	b.printf("\nSwitches\n")
 	Table(&b.Builder, rows)
-	if left > 0 {
+	if left := total + 2 - len(rows); left > 0 {
 		b.printf("  … and %d more: -o DIR writes devices.csv and a configuration for each\n", left)
 	}
 }
@@ -196,39 +206,30 @@ func (b *designText) switches(d *design.Design) {
 // bundle is cables between the same two ends, or from many nodes to one switch.
 type bundle struct {
 	plane, a, aPort, b, bPort, medium string
+	kind                              string // which roles of which fabric it joins
 	rate                              unit.Rate
 	metres                            float64
 	n                                 int
 }
 
-// cabling folds cables into bundles.
+// cabling folds cables into bundles, and shows a few of each kind where there are
+// many.
 func (b *designText) cabling(d *design.Design) {
 	bundles := foldCables(d)
 	rows := [][]string{{"  CABLES", "PLANE", "FROM", "PORT", "TO", "PORT", "RATE", "METRES", "MEDIUM"}}
-	for i, x := range bundles {
-		if i >= designRows {
-			n := 0
-			for _, y := range bundles[i:] {
-				n += y.n
-			}
-			rows = append(rows, []string{fmt.Sprintf("  … and %d cables more: -o DIR writes cabling.csv", n)})
-			break
+	of, left := map[string]int{}, 0
+	for _, x := range bundles {
+		if of[x.kind]++; len(bundles) > designRows && of[x.kind] > designFew {
+			left += x.n
+			continue
 		}
 		rows = append(rows, []string{fmt.Sprintf("  %d", x.n), x.plane, x.a, x.aPort, x.b, x.bPort, x.rate.String(), fmt.Sprint(x.metres), x.medium})
 	}
 	b.printf("\nCabling: %s\n", plural(len(d.Cables), "cable"))
-	widths(&b.Builder, rows)
-}
-
-// widths writes a table whose last row may be one long cell.
-func widths(b *strings.Builder, rows [][]string) {
-	last := rows[len(rows)-1]
-	if len(last) > 1 {
-		Table(b, rows)
-		return
+	Table(&b.Builder, rows)
+	if left > 0 {
+		b.printf("  … and %d more: -o DIR writes cabling.csv\n", left)
 	}
-	Table(b, rows[:len(rows)-1])
-	b.WriteString(last[0] + "\n")
 }
 
 func foldCables(d *design.Design) []bundle {
@@ -241,11 +242,12 @@ func foldCables(d *design.Design) []bundle {
 	at := map[key]*ends{}
 	for _, c := range d.Cables {
 		k := key{c.Plane, c.A.Device, "", c.B.Device}
-		if x := d.Device(c.A.Device); x.Role == design.RoleNode && d.Device(c.B.Device).Role != design.RoleNode {
-			k = key{c.Plane, "", c.A.Port, c.B.Device} // many nodes, one switch
+		if x := d.Device(c.A.Device); c.Plane == design.Management && x.Role != design.RoleManage || x.Role == design.RoleNode && d.Device(c.B.Device).Role != design.RoleNode {
+			k = key{c.Plane, "", c.A.Port, c.B.Device} // many to one switch
 		}
 		if at[k] == nil {
-			at[k] = &ends{bundle: bundle{plane: c.Plane, b: c.B.Device, medium: c.Medium, rate: c.Rate, metres: c.Metres}}
+			from, to := d.Device(c.A.Device), d.Device(c.B.Device)
+			at[k] = &ends{bundle: bundle{kind: from.Fabric + c.Plane + from.Role + to.Role, plane: c.Plane, b: c.B.Device, medium: c.Medium, rate: c.Rate, metres: c.Metres}}
 			order = append(order, k)
 		}
 		e := at[k]

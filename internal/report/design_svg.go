@@ -46,7 +46,11 @@ func DesignSVG(d *design.Design) string {
 	for _, f := range d.Fabrics {
 		g.fabric(d, f, router)
 	}
-	g.text(drawMargin, g.y, "note", fmt.Sprintf("management: %d ports, on switches of their own, not drawn", d.Manage.Ports))
+	where := "on switches of their own, not drawn"
+	if d.Manage.Switches == 0 {
+		where = "on the access switch"
+	}
+	g.text(drawMargin, g.y, "note", fmt.Sprintf("management: %d ports, %s", d.Manage.Ports, where))
 	height := g.y + drawMargin
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" font-family="sans-serif" font-size="12">`+"\n", drawWidth, height, drawWidth, height)
@@ -54,8 +58,8 @@ func DesignSVG(d *design.Design) string {
 	b.WriteString(`<style>
 rect{stroke:#334;stroke-width:1;rx:4}
 .router{fill:#f6d8c8}.spine{fill:#cfe0f5}.leaf{fill:#d6efd8}.switch{fill:#d6efd8}.access{fill:#eee}.node{fill:#fff6d6}.fold{fill:#f4f4f8;stroke-dasharray:4 3}
-line{stroke:#667;stroke-width:1}.up{stroke:#c60;stroke-width:2}
-text{fill:#112}.rate{font-size:11px;fill:#445;paint-order:stroke;stroke:#fff;stroke-width:4px}.note{font-size:11px;fill:#445}.title{font-size:16px;font-weight:bold}.head{font-weight:bold}
+line{stroke:#667;stroke-width:1;stroke-opacity:.6}line.up{stroke:#c60;stroke-width:2;stroke-opacity:1}
+text{fill:#112}.rate{font-size:11px;fill:#445;paint-order:stroke;stroke:#fff;stroke-width:4px}.note{font-size:11px;fill:#445}.title{font-size:16px;font-weight:bold}.head{font-weight:bold;paint-order:stroke;stroke:#fff;stroke-width:5px}
 </style>
 `)
 	fmt.Fprintf(&b, `<rect x="0" y="0" width="%d" height="%d" style="fill:#fff;stroke:none"/>`+"\n", drawWidth, height)
@@ -94,21 +98,23 @@ func (g *drawing) row(items []item) []place {
 		p := place{drawMargin + i*width + 4, g.y, min(width-8, 240)}
 		p.x += (width - 8 - p.w) / 2
 		name := nodeset.Fold(it.names)
-		size := 12
-		if room := p.w / 7; len(name) > room { // a letter is about 7 wide
-			size = max(6, 12*room/len(name))
-		}
+		size := letters(name, p.w, 12)
 		fmt.Fprintf(&g.boxes, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"/>`+"\n", it.class, p.x, p.y, p.w, drawBox)
 		y := p.y + drawBox/2 + 4
-		if it.note != "" && p.w >= 60 {
+		if it.note != "" {
 			y = p.y + 14
-			g.middle(p.x+p.w/2, p.y+28, "note", it.note)
+			fmt.Fprintf(&g.boxes, `<text class="note" x="%d" y="%d" text-anchor="middle" style="font-size:%dpx">%s</text>`+"\n", p.x+p.w/2, p.y+28, letters(it.note, p.w, 11), html.EscapeString(it.note))
 		}
 		fmt.Fprintf(&g.boxes, `<text x="%d" y="%d" text-anchor="middle" font-size="%d">%s</text>`+"\n", p.x+p.w/2, y, size, html.EscapeString(name))
 		out = append(out, p)
 	}
 	g.y += drawBox + drawGap
 	return out
+}
+
+// letters is a size at which a text fits a width: a letter is about 0.6 wide.
+func letters(s string, width, most int) int {
+	return max(5, min(most, width*10/(6*max(1, len([]rune(s))))))
 }
 
 // foldRow keeps a row readable: the first ones, one box for the middle, the last.
@@ -165,7 +171,9 @@ func (g *drawing) fabric(d *design.Design, f *design.Fabric, router place) {
 	g.nodes(f, d, box)
 	box["router1"] = router
 	g.cables(d, f, box)
-	g.y += drawMargin
+	if f.Shape != "direct" { // whose cables hang below the nodes
+		g.y -= drawGap / 2
+	}
 }
 
 // place draws the devices of one role as a row, if there are any.
@@ -259,7 +267,13 @@ func (g *drawing) cables(d *design.Design, f *design.Fabric, box map[string]plac
 		}
 		lines[k].n++
 	}
-	said := map[[2]int]string{}
+	said := map[[2]int]bool{}
+	uplinks := 0
+	for _, s := range lines {
+		if s.kind == design.UplinkLine {
+			uplinks += s.n
+		}
+	}
 	for _, k := range order {
 		s := lines[k]
 		class := "data"
@@ -273,16 +287,20 @@ func (g *drawing) cables(d *design.Design, f *design.Fabric, box map[string]plac
 			mid := (ax + bx) / 2
 			drop := ay + 24 + gapOf(bx-ax)/12
 			fmt.Fprintf(&g.lines, `<path d="M%d %d Q%d %d %d %d" fill="none" stroke="#667"/>`+"\n", ax, ay, mid, drop+24, bx, by)
-			g.middle(mid, drop+10, "rate", fmt.Sprintf("%d × %v", s.n, s.rate))
+			g.middle(mid, (ay+drop+24)/2+4, "rate", fmt.Sprintf("%d × %v", s.n, s.rate))
 			continue
 		}
 		g.line(class, ax, ay, bx, by)
-		text := fmt.Sprintf("%d × %v", s.n, s.rate)
 		rows := [2]int{k.a.y, k.b.y}
-		if said[rows] != text && (said[rows] == "" || class == "up") {
-			said[rows] = text
-			g.middle((ax*2+bx)/3, (ay*2+by)/3, "rate", text+map[string]string{"up": " uplink"}[class])
+		if said[rows] {
+			continue
 		}
+		said[rows] = true
+		text := fmt.Sprintf("%d × %v", s.n, s.rate)
+		if class == "up" {
+			text = fmt.Sprintf("uplink: %d × %v", uplinks, s.rate)
+		}
+		g.middle((ax*2+bx)/3, (ay*2+by)/3, "rate", text)
 	}
 }
 
