@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/check"
 	"weft/internal/forecast"
 	"weft/internal/report"
 	"weft/internal/term"
@@ -22,7 +23,8 @@ type forecastFlags struct {
 	model, quant, kv, engine, hardware, link, whatIf, svg, proof, split string
 	tp, pp, batch, context, prompt, draft                               int
 	accepted, sync                                                      float64
-	layers                                                              []int
+
+	held bool // a GPU is held at low clocks or power
 }
 
 func (a *app) forecast() *cobra.Command {
@@ -101,6 +103,11 @@ func (a *app) foresee(ctx context.Context, f *forecastFlags) (report.Forecast, e
 	answer, err := ask.Answer()
 	if err != nil {
 		return r, fail("weft forecast --help", "%v", err)
+	}
+	for i := range answer.Plans {
+		if p := &answer.Plans[i]; f.held && p.Fits {
+			p.Limit = "clock/power"
+		}
 	}
 	r = report.Forecast{
 		Model: ask.Model, Format: ask.Format, Engine: ask.Engine, Fabric: ask.Fabric, Nodes: ask.Nodes,
@@ -282,6 +289,13 @@ func (a *app) machines(ctx context.Context, f *forecastFlags, ask *forecast.Ask)
 			return nil, fail(`weft forecast --model `+shellWord(f.model)+` --hardware "2x gb10"`, "%s: %v", l.source, err)
 		}
 		says = append(more, fmt.Sprintf("hardware and link are those of %s", l.source))
+		clamp, _ := check.ByID("gpu.clamp")
+		for _, found := range check.Run([]check.Check{clamp}, l.kase) {
+			if found.Status == check.Fail {
+				f.held = true
+				says = append(says, fmt.Sprintf("clock/power: %s, %s: it will be slower than this; weft explain gpu.clamp", found.Subject, found.Got))
+			}
+		}
 	}
 	if isCount {
 		ask.Nodes = forecast.Resize(ask.Nodes, count)
