@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,11 @@ slot designs with that number.`,
 			d, err := design.Make(ask)
 			var bad *design.Bad
 			if errors.As(err, &bad) {
-				return fail("weft design --help", "%v", err)
+				next := "weft design --help"
+				if bad.Flag != "" {
+					next = designCommand(cmd, bad.Flag) + " --" + bad.Flag + " " + bad.To
+				}
+				return fail(next, "%v", err)
 			}
 			if err != nil {
 				return err
@@ -139,13 +144,13 @@ func zeroes(cmd *cobra.Command) error {
 	return err
 }
 
-// designCommand is what was asked, to be asked again.
-func designCommand(cmd *cobra.Command) string {
+// designCommand is what was asked, to be asked again, but for some flags.
+func designCommand(cmd *cobra.Command, but ...string) string {
 	line := "weft design"
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch {
-		case f.Name == "json" || f.Name == "jsonl" || f.Name == "output":
+		case f.Name == "json" || f.Name == "jsonl" || f.Name == "output" || slices.Contains(but, f.Name):
 			return
 		case f.Value.Type() == "bool":
 			line += " --" + f.Name + map[string]string{"false": "=false"}[value]

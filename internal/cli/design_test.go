@@ -186,3 +186,33 @@ func TestDesignJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestDesignPage runs the commands of docs/design.md and wants what it shows.
+func TestDesignPage(t *testing.T) {
+	b, err := os.ReadFile("../../docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(b), "```")
+	ran := 0
+	for i := 1; i < len(parts); i += 2 {
+		command, want, _ := strings.Cut(strings.TrimPrefix(parts[i], "\n"), "\n")
+		args, ok := strings.CutPrefix(command, "$ weft ")
+		if !ok {
+			continue
+		}
+		ran++
+		_, out, errOut := weft(t, strings.Fields(strings.ReplaceAll(args, "'pcie3 x4'", "pcie3x4"))...)
+		if got := strings.ReplaceAll(out+errOut, "pcie3x4", "'pcie3 x4'"); got != want {
+			t.Errorf("%s answers\n%s\ndocs/design.md shows\n%s", command, got, want)
+		}
+	}
+	if ran == 0 {
+		t.Error("docs/design.md shows no command")
+	}
+	for _, f := range []string{"--nodes", "--gpus", "--workload", "--fabric", "--slot", "--per-gpu-rate", "--inference-nodes", "--bfd", "--net", "--port-name", "--svg"} {
+		if !strings.Contains(string(b), f) {
+			t.Errorf("docs/design.md does not speak of %s", f)
+		}
+	}
+}

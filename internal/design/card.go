@@ -104,8 +104,10 @@ func (c *Card) fit(slot *Slot, accept bool) error {
 		what = c.Name + " of " + v(c.Rate)
 	}
 	if !accept {
-		return bad("slot", slot.String(), "a %s gets about %s Gb/s there, not %s\n%s%s carries %s Gb/s after its line code; RDMA reaches about 85 %% of it: × 0.85 = %s\n%s wants %s\n--nic %s fits this slot; --accept slot designs with the %s Gb/s",
+		err := bad("slot", slot.String(), "a %s gets about %s Gb/s there, not %s\n%s%s carries %s Gb/s after its line code; RDMA reaches about 85 %% of it: × 0.85 = %s\n%s wants %s\n--nic %s fits this slot; --accept slot designs with the %s Gb/s",
 			what, num(gb(gets)), num(gb(c.Rate)), link, limit, num3(gb(raw)), num(gb(gets)), v(c.Rate), enough(c.Rate), fits(gets), num(gb(gets)))
+		err.(*Bad).Flag, err.(*Bad).To = "nic", fits(gets)
+		return err
 	}
 	c.Gets = gets
 	c.Lines = append(c.Lines, Line{"accepted", fmt.Sprintf("a %s in %v gets about %s Gb/s, not %s (--accept slot)", what, *slot, num(gb(gets)), num(gb(c.Rate)))})

@@ -48,6 +48,8 @@ type Bad struct {
 	Field string // as the flag is called: "slot"
 	Value string
 	Why   string
+	Flag  string // a flag to say, or to say otherwise, and its value; may be empty
+	To    string
 }
 
 func (b *Bad) Error() string {
