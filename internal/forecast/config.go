@@ -149,7 +149,7 @@ var kindWords = map[string]string{
 func (c *config) kinds() map[string]int {
 	f, n := c.f, c.layers
 	full := "full"
-	if f.or(0, mostWidth, "kv_lora_rank") > 0 {
+	if f.or(0, mostWidth, "kv_lora_rank", "o_lora_rank") > 0 {
 		full = "latent"
 	}
 	rest := func(kind string, some int) map[string]int {
@@ -232,6 +232,10 @@ func (c *config) one(kind string) Attn {
 	a := Attn{Kind: kind, Heads: c.heads, KVHeads: c.kv}
 	switch kind {
 	case "latent":
+		if out, ok := f.int(mostWidth, "o_lora_rank"); ok && out > 0 {
+			c.grouped(&a, float64(out))
+			break
+		}
 		q := float64(f.or(0, mostWidth, "q_lora_rank"))
 		kv := float64(f.or(0, mostWidth, "kv_lora_rank"))
 		rope := float64(f.or(64, mostWidth, "qk_rope_head_dim"))
@@ -264,6 +268,26 @@ func (c *config) one(kind string) Attn {
 		c.softmax(&a)
 	}
 	return a
+}
+
+// grouped is DeepSeek V4's attention: one key that is the value, too, a query latent,
+// and an output that goes through a latent of each group of heads. Its cache is
+// compressed, four tokens into one where it is least.
+func (c *config) grouped(a *Attn, out float64) {
+	f, h := c.f, float64(c.hidden)
+	q := float64(f.or(0, mostWidth, "q_lora_rank"))
+	groups := float64(f.or(1, mostCount, "o_groups"))
+	n, d := float64(c.heads), float64(c.headDim)
+	a.Whole = h * d
+	if q > 0 {
+		a.Params = h*q + q*n*d
+		a.Whole += h * q
+	} else {
+		a.Params = h * n * d
+	}
+	a.Params += h*d + n*d*out + groups*out*h
+	a.KV, a.KVHeads = d/4, 0
+	a.Work = 2 * n * d / 4
 }
 
 func firstPositive(a, b float64) float64 {

@@ -17,6 +17,8 @@ type Engine struct {
 	Hop     string   `json:"-"`       // who hands on between stages: "rpc", "nccl"
 	Splits  []string `json:"splits"`  // "tp", "pp"
 	Near    bool     `json:"near"`    // tensor parallel within a node alone: between nodes it hands layers on
+	Kernels float64  `json:"kernels"` // part of the usual bandwidth that its kernels reach; 0 is all
+	Experts bool     `json:"-"`       // tensor parallel splits routed experts and the head alone
 	Runtime float64  `json:"runtime"` // GiB of a rank beside weights and cache: assumed, see docs/forecast.md
 	about   string
 }
@@ -27,6 +29,10 @@ var engines = []Engine{
 	{Name: "sglang", Weights: "hf", Layer: "graph", Fused: true, Sync: "nccl", Hop: "nccl", Splits: []string{"tp", "pp"}, Runtime: 3, about: "SGLang; as vLLM, it was not fitted by itself"},
 	{Name: "trt-llm", Weights: "hf", Layer: "graph", Fused: true, Sync: "nccl", Hop: "nccl", Splits: []string{"tp", "pp"}, Runtime: 3, about: "TensorRT-LLM; as vLLM, it was not fitted by itself"},
 	{Name: "llama.cpp", Weights: "gguf", Layer: "llama", Sync: "nccl", Hop: "rpc", Splits: []string{"pp", "tp"}, Near: true, Runtime: 1, about: "llama.cpp, layers over GPUs and, with RPC, over nodes"},
+	// antirez/ds4: 14.3 tokens/s of DeepSeek V4 Flash on a Spark, 8.6 GB read for each
+	// (data/sync-cost.csv): 0.57 of what others reach; its tensor parallelism splits
+	// experts and vocabulary alone.
+	{Name: "ds4", Weights: "gguf", Layer: "llama", Sync: "nccl", Hop: "rpc", Splits: []string{"tp", "pp"}, Kernels: 0.57, Experts: true, Runtime: 1, about: "antirez/ds4, for DeepSeek V4"},
 	{Name: "exo", Weights: "mlx", Layer: "mlx", Sync: "mlx", Hop: "mlx", Splits: []string{"tp", "pp"}, Runtime: 2, about: "exo with MLX"},
 	{Name: "mlx", Weights: "mlx", Layer: "mlx", Sync: "mlx", Hop: "mlx", Splits: []string{"tp", "pp"}, Runtime: 2, about: "MLX"},
 	{Name: "distributed-llama", Weights: "flat", Layer: "dllama", Sync: "dllama", Hop: "dllama", Splits: []string{"tp"}, Runtime: 0.5, about: "distributed-llama: tensor parallel over sockets"},
@@ -41,7 +47,24 @@ func EngineNames() []string {
 	return out
 }
 
-// about says what an engine is.
+// kernels is the part of the usual bandwidth that its kernels reach.
+func (e Engine) kernels() float64 {
+	if e.Kernels > 0 {
+		return e.Kernels
+	}
+	return 1
+}
+
+// syncs is the collectives of a layer: after attention and after the experts, or after
+// the experts alone.
+func (e Engine) syncs() int {
+	if e.Experts {
+		return 1
+	}
+	return 2
+}
+
+// About says what an engine is.
 func (e Engine) About() string { return e.about }
 
 // Can reports whether the engine splits models this way.
@@ -53,7 +76,7 @@ func (e Engine) Can(l Layout) bool {
 var engineWords = []struct{ word, name string }{
 	{"vllmeager", "vllm-eager"}, {"enforceeager", "vllm-eager"}, {"vllm", "vllm"}, {"sglang", "sglang"}, {"tensorrt", "trt-llm"}, {"trtllm", "trt-llm"},
 	{"distributedllama", "distributed-llama"}, {"dllama", "distributed-llama"},
-	{"llama.cpp", "llama.cpp"}, {"llamacpp", "llama.cpp"}, {"ollama", "llama.cpp"}, {"lmstudio", "llama.cpp"}, {"ds4", "llama.cpp"}, {"ikllama", "llama.cpp"}, {"llamabench", "llama.cpp"}, {"koboldcpp", "llama.cpp"},
+	{"llama.cpp", "llama.cpp"}, {"llamacpp", "llama.cpp"}, {"ollama", "llama.cpp"}, {"lmstudio", "llama.cpp"}, {"ds4", "ds4"}, {"ikllama", "llama.cpp"}, {"llamabench", "llama.cpp"}, {"koboldcpp", "llama.cpp"},
 	{"exo", "exo"}, {"mlx", "mlx"}, {"gguf", "llama.cpp"}, {"vulkan", "llama.cpp"}, // only llama.cpp and its kin compute with Vulkan
 }
 

@@ -355,7 +355,7 @@ func (c Case) stageMemory(s, layers int) Memory {
 			p.Head = all.Embed // a copy: the first stage has the other
 		}
 	}
-	m := Memory{Weights: unit.Size(c.Format.Bytes(p.split(c.Layout.TP, c.Model.whole()*part)))}
+	m := Memory{Weights: unit.Size(c.Format.Bytes(p.split(c.Layout.TP, c.whole()*part)))}
 	batch := float64(max(c.Batch, 1))
 	for _, a := range c.Model.Attn {
 		n := c.Context
@@ -394,7 +394,7 @@ func (c Case) First() Ms {
 			}
 			flops += 2 * part * float64(a.Count) * a.Work * float64(c.Prompt) * float64(n) / 2
 		}
-		read := c.Format.Bytes(c.Model.Read(c.Prompt).scale(part).split(c.Layout.TP, c.Model.whole()*part))
+		read := c.Format.Bytes(c.Model.Read(c.Prompt).scale(part).split(c.Layout.TP, c.whole()*part))
 		slow := 0.0
 		for _, r := range ranks {
 			t := read / r.HW.bytesPerMs() / Default.achieved(r.HW)

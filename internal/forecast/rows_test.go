@@ -120,3 +120,19 @@ func TestOrigin(t *testing.T) {
 		}
 	}
 }
+
+// TestDS4 holds ds4, which splits experts alone, to what data/sync-cost.csv tells of
+// it: 14.3, 16.28 and 18.25 tokens/s on one, two and four Sparks.
+func TestDS4(t *testing.T) {
+	measured := []float64{14.3, 16.28, 18.25}
+	for i, n := range []int{1, 2, 4} {
+		c := oneCase(t, "DeepSeek-V4-Flash", "2.5", "ds4", "4x gb10", n, 1)
+		w := token(t, c)
+		if math.Abs(w.Each()/measured[i]-1) > 0.2 {
+			t.Errorf("%d nodes: %.2f tokens/s, measured %.2f", n, w.Each(), measured[i])
+		}
+		if n > 1 && w.Syncs != 43 {
+			t.Errorf("%d collectives, want one for each layer", w.Syncs)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (k Constants) Token(c Case) (Waterfall, error) {
 	}
 	w.Syncs = 0
 	if c.Layout.TP > 1 {
-		w.Syncs = 2 * c.Model.Layers
+		w.Syncs = c.Engine.syncs() * c.Model.Layers
 		w.Message = float64(tokens) * float64(c.Model.Hidden) * 2
 	}
 	if f := c.Local; f > 0 {
@@ -140,7 +140,7 @@ func (k Constants) stage(w *Waterfall, c Case, s, layers, tokens int) {
 		stage.Head = read.Head
 	}
 	tp := float64(c.Layout.TP)
-	mine := stage.split(c.Layout.TP, c.Model.whole()*part)
+	mine := stage.split(c.Layout.TP, c.whole()*part)
 	weights := c.Format.Bytes(mine)
 	experts := c.Format.Bytes(Parts{Experts: mine.Experts})
 	kv := k.cache(c) * part
@@ -148,8 +148,8 @@ func (k Constants) stage(w *Waterfall, c Case, s, layers, tokens int) {
 	for _, r := range ranks {
 		bytes := weights + kv
 		i := bytes / r.HW.bytesPerMs()
-		a := i / k.achieved(r.HW)
-		f := experts / r.HW.bytesPerMs() / k.achieved(r.HW) * (1/k.fused(c.Engine, r.HW) - 1)
+		a := i / k.achieved(r.HW) / c.Engine.kernels()
+		f := experts / r.HW.bytesPerMs() / k.achieved(r.HW) / c.Engine.kernels() * (1/k.fused(c.Engine, r.HW) - 1)
 		arithmetic := 0.0
 		if r.HW.TFLOPS > 0 {
 			flops := 2 * (read.Linear + read.Small + float64(c.Model.MoE.Count*c.Model.MoE.TopK)*c.Model.MoE.Expert) * part * float64(tokens) / tp
@@ -179,8 +179,9 @@ func (k Constants) stage(w *Waterfall, c Case, s, layers, tokens int) {
 		each := c.Fabric.sync(k, c, nodes, inside, ranks[0].HW)
 		message := float64(tokens) * float64(c.Model.Hidden) * 2
 		w.SyncEach = math.Max(w.SyncEach, each)
-		w.Sync += Ms(each * 2 * float64(layers) / 1000)
-		w.Wire += Ms(c.Fabric.wire(message, nodes) * 2 * float64(layers) / 1000)
+		n := float64(c.Engine.syncs() * layers)
+		w.Sync += Ms(each * n / 1000)
+		w.Wire += Ms(c.Fabric.wire(message, nodes) * n / 1000)
 	}
 	if s > 0 {
 		last := c.Ranks[s*c.Layout.TP-1]
@@ -190,6 +191,14 @@ func (k Constants) stage(w *Waterfall, c Case, s, layers, tokens int) {
 			w.Hops += Ms(insidePCIe / 1000)
 		}
 	}
+}
+
+// whole is the parameters that tensor parallelism leaves whole on every rank.
+func (c Case) whole() float64 {
+	if c.Engine.Experts {
+		return c.Model.Stored().Linear
+	}
+	return c.Model.whole()
 }
 
 // cache is the bytes of the KV cache that one rank reads in a step, for all layers.
