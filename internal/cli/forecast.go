@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -349,7 +350,14 @@ func (a *app) forecastRows(path, next string) ([]forecast.Row, error) {
 		defer file.Close()
 		in = file
 	}
-	rows, err := forecast.ReadRows(io.LimitReader(in, maxBundleFile))
+	b, err := io.ReadAll(io.LimitReader(in, maxBundleFile+1))
+	if err == nil && len(b) > maxBundleFile {
+		err = fmt.Errorf("larger than %d bytes", maxBundleFile)
+	}
+	if err != nil {
+		return nil, fail(next, "%s: %v", path, plain(err))
+	}
+	rows, err := forecast.ReadRows(bytes.NewReader(b))
 	switch {
 	case err != nil:
 		return nil, fail(next, "%s: %v", path, plain(err))
