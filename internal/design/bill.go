@@ -79,6 +79,14 @@ func (d *Design) bill() error {
 				n++
 			}
 		}
+		if role.role == RoleAccess && d.ownPorts() {
+			for _, x := range d.Devices {
+				if x.Role == RoleAccess {
+					d.item(1, fmt.Sprintf("Ethernet switch, %d ports or more of %s", len(x.cables), gbe(d.fabric(x.Fabric).Uplink.NodePort)), "management and the way to the uplink", "any; it carries no RDMA")
+				}
+			}
+			continue
+		}
 		if n > 0 {
 			d.item(n, role.what, role.use, role.note)
 		}
@@ -154,6 +162,9 @@ func (d *Design) notes() {
 	n := func(format string, args ...any) { d.Notes = append(d.Notes, fmt.Sprintf(format, args...)) }
 	if d.Card.Note != "" {
 		n("%s: %s", d.Card.Name, d.Card.Note)
+	}
+	if d.Card.Slot != nil && d.Card.Slot.Count > 1 {
+		n("a port that is fed by %d PCIe links shows as %d RDMA devices: give each an address of its own, and name all in NCCL_IB_HCA (weft explain port.twins)", d.Card.Slot.Count, d.Card.Slot.Count)
 	}
 	for _, f := range d.Fabrics {
 		if f.Rails > f.GPUs {

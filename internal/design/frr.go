@@ -18,6 +18,10 @@ const (
 // written out so that a reader sees them.
 const keepalive, hold, connect = 3, 9, 10
 
+// mostPaths is how many next hops FRR can hold where it was built for most, as
+// Debian's is (--enable-multipath=256; its own default is 16).
+const mostPaths = 256
+
 // Routed reports whether a device runs BGP in this design.
 func (x *Device) Routed() bool { return x.AS != 0 }
 
@@ -45,6 +49,9 @@ func (c *config) head(d *Design, x *Device) {
 	c.add("! %s: %s, AS %d. Written by weft design.", x.Name, role(x), x.AS)
 	c.add("! Needs zebra and bgpd%s in /etc/frr/daemons. The management port (eth0) is not", map[bool]string{true: " and bfdd"}[d.ask.BFD])
 	c.add("! named here: it belongs to the switch's own configuration, best in a VRF.")
+	if x.Role == RoleRouter {
+		c.add("! Its way to the rest of the world, and what may pass, are yours to add.")
+	}
 	c.add("frr defaults datacenter")
 	c.add("hostname %s", x.Name)
 	c.add("log syslog informational")
@@ -260,7 +267,7 @@ func (c *config) bgp(d *Design, x *Device) {
 		c.add("  neighbor %s prefix-list INSIDE out", peerEdge)
 		c.add("  neighbor %s prefix-list OUTSIDE in", peerEdge)
 	}
-	c.add("  maximum-paths %d", max(2, fabric, edge))
+	c.add("  maximum-paths %d", min(mostPaths, max(2, fabric, edge)))
 	c.add(" exit-address-family")
 	c.add("exit")
 	c.add("!")

@@ -38,6 +38,9 @@ func alone(t *testing.T, run func(*testing.T)) {
 		run(t)
 		return
 	}
+	if testing.Short() {
+		t.Skip("-short: it takes half a minute")
+	}
 	// The thread that starts the child must live as long as it: Pdeathsig is bound
 	// to the thread, not to the process.
 	runtime.LockOSThread()
