@@ -28,7 +28,7 @@ import (
 type proveFlags struct {
 	pairs, engine, baseline string
 	quick, thorough         bool
-	print, busy             bool
+	print, busy, once       bool
 	atOnce                  int
 	seed                    uint64
 }
@@ -90,6 +90,7 @@ measured, 130 interrupted: nothing is left running on any node.`,
 	fl.BoolVar(&f.print, "print", false, "say what would be measured, and do nothing")
 	fl.StringVar(&f.baseline, "baseline", "", "an earlier proof to compare with: a file, its name, or last")
 	fl.BoolVar(&f.busy, "busy", false, "measure nodes that are busy with a job too")
+	fl.BoolVar(&f.once, "once", false, "do not measure suspects again, nor with other partners: quicker, but a healthy pair may be accused")
 	fl.IntVar(&f.atOnce, "at-once", 0, "how many pairs are measured at the same time (default: all of a round)")
 	fl.Uint64Var(&f.seed, "seed", 0, "the order of the pairs, to repeat an earlier one (default: drawn)")
 	cmd.MarkFlagsMutuallyExclusive("quick", "thorough")
@@ -123,7 +124,7 @@ func namedTrials(args []string) (trials []trial.Trial, err error) {
 
 // order makes an order of the flags.
 func (f proveFlags) order(l *look, trials []trial.Trial) (prove.Order, uint64, error) {
-	o := prove.Order{Case: l.kase, Trials: trials, Engine: f.engine, AtOnce: f.atOnce, Disturb: f.busy}
+	o := prove.Order{Case: l.kase, Trials: trials, Engine: f.engine, AtOnce: f.atOnce, Disturb: f.busy, Once: f.once}
 	if f.engine != "weft" && f.engine != "perftest" {
 		return o, 0, fail("weft prove --engine perftest", "--engine %s: want weft or perftest", f.engine)
 	}

@@ -25,6 +25,7 @@ type Order struct {
 	Engine  string // "weft", "perftest"
 	AtOnce  int    // pairs that are measured at the same time; 0 is all of a round
 	Disturb bool   // measure nodes that are busy too
+	Once    bool   // do not measure suspects again
 	Perm    func(n int) []int
 	Env     func(node string) []string       // NCCL's environment
 	Say     func(done, all int, what string) // progress
@@ -228,6 +229,9 @@ func (p *prover) trial(ctx context.Context, t trial.Trial, rounds []trial.Round)
 	first := len(p.res.Cells)
 	for i, r := range rounds {
 		p.round(ctx, t, r.Pairs, i+1)
+	}
+	if p.Once {
+		return
 	}
 	p.again(ctx, t, first)
 	if partners := trial.Partners(p.Case, p.res.Cells[first:]); len(partners) > 0 {
