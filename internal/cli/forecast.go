@@ -25,7 +25,8 @@ type forecastFlags struct {
 	tp, pp, batch, context, prompt, draft                               int
 	accepted, sync                                                      float64
 
-	held bool // a GPU is held at low clocks or power
+	held bool  // a GPU is held at low clocks or power
+	seen *look // the facts that hardware and link were taken from; nil when there were none
 }
 
 func (a *app) forecast() *cobra.Command {
@@ -284,6 +285,7 @@ func (a *app) machines(ctx context.Context, f *forecastFlags, ask *forecast.Ask)
 		if err != nil {
 			return nil, err
 		}
+		f.seen = l
 		var more []string
 		ask.Nodes, ask.Fabric, more, err = forecast.FromFacts(&l.kase.Cluster)
 		if err != nil {
