@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,16 +20,38 @@ import (
 // prove runs weft prove and returns the proof, wanting one of these exit codes.
 func prove(t *testing.T, codes []int, args ...string) trial.Proof {
 	t.Helper()
+	return proveUntil(t, codes, nil, args...)
+}
+
+// measuring is a writer that calls strike once, when weft says that it measures RDMA.
+type measuring struct {
+	bytes.Buffer
+	strike func()
+	once   sync.Once
+}
+
+func (m *measuring) Write(b []byte) (int, error) {
+	n, err := m.Buffer.Write(b)
+	if m.strike != nil && strings.Contains(m.String(), "rdma.write.bw") {
+		m.once.Do(func() { go m.strike() })
+	}
+	return n, err
+}
+
+// proveUntil does something to the machines as soon as weft measures.
+func proveUntil(t *testing.T, codes []int, strike func(), args ...string) trial.Proof {
+	t.Helper()
 	cmd := real(t, append([]string{"prove", "--json"}, args...)...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out bytes.Buffer
+	said := &measuring{strike: strike}
+	cmd.Stdout, cmd.Stderr = &out, said
 	cmd.Run() // its exit code is looked at
 	if code := cmd.ProcessState.ExitCode(); !slices.Contains(codes, code) {
-		t.Fatalf("weft prove %s: exit code %d, want one of %d\n%s%s", strings.Join(args, " "), code, codes, &out, &said)
+		t.Fatalf("weft prove %s: exit code %d, want one of %d\n%s%s", strings.Join(args, " "), code, codes, &out, said)
 	}
 	p, err := trial.ParseProof(out.Bytes())
 	if err != nil {
-		t.Fatalf("weft prove %s: %v\n%s%s", strings.Join(args, " "), err, &out, &said)
+		t.Fatalf("weft prove %s: %v\n%s%s", strings.Join(args, " "), err, &out, said)
 	}
 	return *p
 }
@@ -180,6 +203,9 @@ func accused(p trial.Proof) (all []string) {
 	return all
 }
 
+// duringTrials take long enough for something to happen in the middle.
+var duringTrials = []string{"rdma.write", "rdma.send.bw", "rdma.read", "tcp"}
+
 // badLuck is what may go wrong while weft measures: what is done to the second of three
 // machines, before or during the run, how that is taken back, and what the answer must say.
 var badLuck = []struct {
@@ -193,10 +219,10 @@ var badLuck = []struct {
 	others       bool   // the other pair must be measured all the same
 	stays        bool   // what was there before is not weft's to end
 }{
-	{name: "a node freezes", during: true, fault: "frozen", args: []string{"rdma.write.bw", "rdma.read.bw"}, codes: []int{1, 3}, says: "node2", others: true},
-	{name: "a node loses its power", during: true, fault: "off", args: []string{"rdma.write.bw", "rdma.read.bw"}, codes: []int{1, 3}, says: "node2", others: true},
-	{name: "a node is reset", during: true, fault: "reboot", args: []string{"rdma.write.bw", "rdma.read.bw"}, codes: []int{1, 3}, says: "node2", others: true},
-	{name: "a port goes down", during: true, fault: "port-down", args: []string{"rdma.write.bw", "rdma.read.bw"}, codes: []int{1, 3}, says: "", others: true},
+	{name: "a node freezes", during: true, fault: "frozen", args: duringTrials, codes: []int{1, 3}, says: "node2", others: true},
+	{name: "a node loses its power", during: true, fault: "off", args: duringTrials, codes: []int{1, 3}, says: "node2", others: true},
+	{name: "a node is reset", during: true, fault: "reboot", args: duringTrials, codes: []int{1, 3}, says: "node2", others: true},
+	{name: "a port goes down", during: true, fault: "port-down", args: duringTrials, codes: []int{1, 3}, says: "", others: true},
 	{name: "perftest is missing", breaks: "mv /usr/bin/ib_write_bw /usr/bin/ib_write_bw.away", heal: "mv /usr/bin/ib_write_bw.away /usr/bin/ib_write_bw",
 		args: []string{"rdma.write.bw", "--engine", "perftest"}, codes: []int{3}, says: "install perftest", others: true},
 	{name: "a stale server holds the port", breaks: "for p in 18522 18529 18536; do setsid ib_write_bw -d rdma0 -p $p >/dev/null 2>&1 & done; sleep 2", heal: "pkill -x ib_write_bw",
@@ -224,21 +250,16 @@ func TestRealBadLuck(t *testing.T) {
 			}
 			start := time.Now()
 			struck := make(chan struct{})
-			if b.during {
-				go func() {
-					defer close(struck)
-					time.Sleep(22 * time.Second) // weft looks at the machines first, and then measures
-					strike()
-				}()
-			} else {
+			when := func() {
 				strike()
 				close(struck)
 			}
-			args := slices.Concat(b.args, []string{"--at-once", "1", "--busy"})
-			if b.during {
-				args = append(args, "--thorough")
+			args := slices.Concat(b.args, []string{"--at-once", "1", "--busy", "--once"})
+			if !b.during {
+				when()
+				when = nil
 			}
-			p := prove(t, b.codes, args...)
+			p := proveUntil(t, b.codes, when, args...)
 			<-struck
 			if b.stays && strings.Count(inside(t, l, "node2", "pgrep -x ib_write_bw || true"), "\n") != 3 {
 				t.Error("weft ended servers that were not its own")
@@ -266,17 +287,15 @@ func TestRealBadLuck(t *testing.T) {
 	}
 	t.Run("Ctrl-C", func(t *testing.T) {
 		cmd := real(t, "prove", "rdma", "--thorough", "--at-once", "1")
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(30 * time.Second)
-		cmd.Process.Signal(syscall.SIGINT)
-		ended := time.Now()
-		cmd.Wait()
+		var ended time.Time
+		out := &measuring{strike: func() {
+			ended = time.Now()
+			cmd.Process.Signal(syscall.SIGINT)
+		}}
+		cmd.Stdout, cmd.Stderr = out, out
+		cmd.Run()
 		if code := cmd.ProcessState.ExitCode(); code != 130 || time.Since(ended) > 10*time.Second || !strings.Contains(out.String(), "nothing is left running") {
-			t.Errorf("exit code %d after %v\n%s", code, time.Since(ended), &out)
+			t.Errorf("exit code %d after %v\n%s", code, time.Since(ended), out)
 		}
 		nothingLeft(t, l, s)
 	})
