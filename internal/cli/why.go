@@ -14,6 +14,7 @@ import (
 	"weft/internal/check"
 	"weft/internal/fact"
 	"weft/internal/forecast"
+	"weft/internal/format/nccllog"
 	"weft/internal/report"
 	"weft/internal/term"
 	"weft/internal/transport"
@@ -102,6 +103,9 @@ func whyTrouble(err error, f *whyFlags) error {
 		return err
 	}
 	out := *t
+	if f.seen != nil && strings.HasPrefix(out.what, f.seen.source+": ") {
+		out.code = exitIncomplete // the facts were asked for, and do not tell the hardware
+	}
 	out.next = strings.Replace(out.next, "weft forecast --help", "weft why --help", 1)
 	if rest, ok := strings.CutPrefix(out.next, "weft forecast --model"); ok {
 		measured := f.measured
@@ -130,18 +134,25 @@ func (a *app) explainToken(ctx context.Context, f *whyFlags) (report.Why, error)
 	if err != nil {
 		return r, err
 	}
+	engine, err := a.whyEngine(f, &ask)
+	if err != nil {
+		return r, err
+	}
 	say, err := why.Usual(&ask)
 	if err != nil {
 		return r, fail("weft why --help", "%v", err)
 	}
-	if say != "" && (f.tp == 0 || f.pp == 0) {
+	switch {
+	case engine.TP+engine.PP > 0:
+		says = append(says, fmt.Sprintf("layout taken from line %d of the log: tp %d, pp %d", engine.Line, ask.TP, ask.PP))
+	case say != "" && (f.tp == 0 || f.pp == 0):
 		says = append(says, say)
 	}
-	q := why.Ask{Ask: ask, Measured: measured, Quant: f.quant}
+	q := why.Ask{Ask: ask, Measured: measured, Quant: f.quant, Eager: engine.Eager}
 	if err := a.whyFacts(ctx, f, &q); err != nil {
 		return r, err
 	}
-	if err := a.whyLog(ctx, f, &q); err != nil {
+	if err := a.whyLog(ctx, f, &q, engine.Line > 0); err != nil {
 		return r, err
 	}
 	switch {
@@ -149,6 +160,9 @@ func (a *app) explainToken(ctx context.Context, f *whyFlags) (report.Why, error)
 		q.Told = "--link " + f.link
 	case f.proof != "":
 		q.Told = q.Fabric.Source
+		if q.Fabric.Transport == "tcp" && (q.Facts == nil || q.Facts.Transport != "rdma") {
+			q.Facts = &forecast.Fabric{Transport: "rdma", Gbps: q.Fabric.Gbps, Source: "the proof saw RDMA ports"}
+		}
 	}
 	more, err := a.whyRehearsal(f, &q)
 	if err != nil {
@@ -202,7 +216,7 @@ func (a *app) whyFacts(ctx context.Context, f *whyFlags, q *why.Ask) error {
 }
 
 // whyLog reads what NCCL says carried the job.
-func (a *app) whyLog(ctx context.Context, f *whyFlags, q *why.Ask) error {
+func (a *app) whyLog(ctx context.Context, f *whyFlags, q *why.Ask, engine bool) error {
 	if len(f.logs) == 0 {
 		return nil
 	}
@@ -214,12 +228,48 @@ func (a *app) whyLog(ctx context.Context, f *whyFlags, q *why.Ask) error {
 		e.Want, e.Why = "rdma", "every node has an RDMA port that is up"
 	}
 	log, _, err := a.readLogs(ctx, f.logs)
+	if err != nil && engine && strings.Contains(err.Error(), nccllog.ErrNot.Error()) {
+		return nil // the engine's own log, without NCCL's lines
+	}
 	if err != nil {
 		return err
 	}
 	v := transport.Judge(log, e)
 	q.Log = &v
 	return nil
+}
+
+// whyEngine reads from the logs how the engine was started: what no flag says is taken
+// from there, what contradicts one is trouble.
+func (a *app) whyEngine(f *whyFlags, ask *forecast.Ask) (e why.Engine, err error) {
+	for _, path := range f.logs {
+		if path == "-" || e.Line > 0 { // standard input is read once, for NCCL
+			continue
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return e, fail("weft why --help", "--log %s: %v", path, plain(err))
+		}
+		e, _, err = why.ReadEngine(file)
+		file.Close()
+		if err != nil {
+			return e, fail("weft why --help", "--log %s: %v", path, plain(err))
+		}
+		for _, x := range []struct {
+			flag string
+			told *int
+			log  int
+		}{{"--tp", &ask.TP, e.TP}, {"--pp", &ask.PP, e.PP}} {
+			switch {
+			case x.log == 0:
+			case *x.told != 0 && *x.told != x.log:
+				return e, fail("weft why --help", "%s %d: %s says %d in line %d", x.flag, *x.told, path, x.log, e.Line)
+			default:
+				*x.told = x.log
+			}
+		}
+	}
+	return e, nil
 }
 
 // whyRehearsal puts the collectives of a rehearsal in place of the constants.

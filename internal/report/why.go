@@ -100,7 +100,7 @@ func (r Why) waterfall(b *strings.Builder, what string, o Options) {
 			rests = "–"
 		}
 		text := p.Why
-		if p.From != "" {
+		if p.From != "" && p.Kind == why.Token && (p.Basis != why.Fitted || p.Name == "sync" || p.Name == "hops") {
 			text += "; " + p.From
 		}
 		rows = append(rows, []string{"  " + p.Name, fmt.Sprintf("%8.*f", r.Digits, p.Ms), bar(s, width, p), rests, text})
@@ -131,16 +131,15 @@ func (r Why) causes(b *strings.Builder) {
 	}
 	b.WriteString("\nset up wrongly\n")
 	for _, c := range r.Causes {
-		cost := "not quantified"
-		if c.Known {
-			cost = r.ms(c.Ms)
+		cost := r.ms(c.Ms) + ": "
+		if c.Ms == 0 {
+			cost = "" // how it is said tells: nothing, counted above, not quantified
 		}
 		where := ""
 		if c.On != "" {
 			where = " on " + clean(c.On)
 		}
-		how := strings.TrimPrefix(c.How, "not quantified: ")
-		fmt.Fprintf(b, "  %-8s %s%s: %s\n           %s: %s\n", c.Status, c.Check, where, clean(c.Got), cost, clean(how))
+		fmt.Fprintf(b, "  %-8s %s%s: %s\n           %s%s\n", c.Status, c.Check, where, clean(c.Got), cost, clean(c.How))
 		if len(c.Fix) > 0 {
 			fmt.Fprintf(b, "           fix: %s\n", clean(c.Fix[0]))
 		}
@@ -175,7 +174,7 @@ func (r Why) changes(b *strings.Builder) {
 		}
 	}
 	if r.Drafts != nil {
-		fmt.Fprintf(b, "\nspeculative decoding with %d drafts: a step takes %s, so it is quicker when more than %.2f tokens of a step are accepted; how many are depends on the text\n", r.Drafts.Draft, r.ms(r.Drafts.Step), r.Drafts.Even)
+		fmt.Fprintf(b, "\nspeculative decoding with %d drafts: a step takes %s, the drafter's own time not counted, so it is quicker when more than %.2f tokens come out of a step; how many do depends on the text\n", r.Drafts.Draft, r.ms(r.Drafts.Step), r.Drafts.Even)
 	}
 	for _, x := range r.Refused {
 		fmt.Fprintf(b, "cannot be: %s: %s\n", clean(x.What), clean(x.Why))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/check"
+	"weft/internal/compat"
 	"weft/internal/forecast"
 	"weft/internal/nodeset"
 	"weft/internal/topo"
@@ -95,7 +96,6 @@ var rules = []rule{
 	{"node.firewall", "", stops, true},
 	{"nccl.symmetry", "", stops, true},
 	{"stack.rocm", "", stops, true},
-	{"stack.quant", "", stops, true},
 	{"stack.nccl", "development build", slowStack, false},
 	{"stack.nccl", "", stops, true},
 }
@@ -161,6 +161,9 @@ func (a *Ask) causes(base, run forecast.Waterfall, out Answer) []Cause {
 		list = append(list, a.eagerCause(base, run))
 	}
 	list = append(list, a.logCauses(over != nil)...)
+	if c, ok := a.quantCause(); ok {
+		list = append(list, c)
+	}
 	for _, f := range found {
 		c := Cause{Check: f.Check, Status: f.Status, On: nodeset.Fold(f.nodes), Got: f.Got, Fix: f.Fix}
 		if c.Got == "" {
@@ -257,6 +260,20 @@ func (a *Ask) logCauses(socketTold bool) (out []Cause) {
 	return out
 }
 
+// quantCause is a format that is known not to run on these GPUs.
+func (a *Ask) quantCause() (Cause, bool) {
+	quant := a.Quant
+	if quant == "" {
+		quant = a.Format.Name
+	}
+	answer, why := a.works(quant, a.Engine)
+	if answer != compat.No {
+		return Cause{}, false
+	}
+	return Cause{Check: "stack.quant", Status: check.Warn, Got: fmt.Sprintf("%s with %s on %s: %s", quant, a.Engine.Name, a.Nodes[0].HW.Name, why),
+		How: "not quantified: it is known not to run, so one of these is not what ran, or something newer than weft's table", Fix: []string{"weft compat --quant " + quant + " --engine " + a.Engine.Name}}, true
+}
+
 // Headers of a RoCE v2 packet on the wire: preamble and gap 20, Ethernet 18, IP 20, UDP
 // 8, BTH 12, ICRC 4 (IBTA annex A17).
 const roceOverhead = 82
@@ -274,7 +291,7 @@ func (a *Ask) cost(c *Cause, f found, base forecast.Waterfall, out Answer, tcp b
 		case alone:
 			set(0, Derived, "nothing: the layout stays within one node")
 		case tcp:
-			set(0, Derived, "counted above: it is one reason why TCP carried it")
+			set(0, Derived, "counted above: it keeps RDMA from working")
 		case a.Log != nil && out.Fabric.Transport == "rdma" && a.known():
 			set(0, Measured, "nothing: RDMA carried it all the same ("+out.Fabric.Source+")")
 		case out.Fabric.Transport == "rdma" && a.known():

@@ -83,6 +83,7 @@ type try struct {
 	ask                      forecast.Ask
 	fabric                   forecast.Fabric
 	quiet                    bool // not worth a line when it cannot be
+	other                    bool // another engine: what was measured says nothing about its kernels
 }
 
 // changes tries all that could be changed and sorts them.
@@ -105,6 +106,8 @@ func (a *Ask) changes(out *Answer, run forecast.Plan) {
 		case err != nil:
 		case !p.Fits && out.Fits:
 			out.Refused = append(out.Refused, Refused{t.what, fmt.Sprintf("a rank would hold %v of %v", p.Memory.Need(), p.Memory.Usable)})
+		case t.other:
+			out.add(Change{What: t.what, Rate: p.Each, How: t.how + "; by forecast alone, not by what was measured", If: t.whatIf})
 		default:
 			out.add(Change{What: t.what, Rate: s.tokens(p.Step), How: t.how, If: t.whatIf, Known: t.known})
 		}
@@ -155,6 +158,9 @@ func (a *Ask) linkTries(out *Answer) (list []try) {
 		f := forecast.Fabric{Transport: "rdma", Gbps: ran.Gbps, Source: "what if"}
 		how := "cards and drivers that do RDMA on every node, of one kind; weft check, weft plan"
 		what := "RDMA instead of TCP"
+		if a.Engine.Hop == "rpc" {
+			how = "a build of llama.cpp whose RPC speaks it; measured with wkljohn/llama.cpp-strix-halo-RCCL-RDMA"
+		}
 		if out.Should.Transport == "rdma" {
 			f, how = out.Should, "the nodes have it: "+a.mend(out)
 		}
@@ -191,7 +197,7 @@ func (a *Ask) mend(out *Answer) string {
 func (a *Ask) layoutTries(out *Answer) (list []try) {
 	ranks := len(forecast.Spread(a.Nodes))
 	add := func(what, how, whatIf string, ask forecast.Ask, quiet bool) {
-		list = append(list, try{what: what, how: how, whatIf: whatIf, ask: ask, fabric: out.Fabric, quiet: quiet})
+		list = append(list, try{what: what, how: how, whatIf: whatIf, ask: ask, fabric: out.Fabric, quiet: quiet, other: ask.Engine.Name != a.Engine.Name})
 	}
 	if a.PP > 1 {
 		ask := a.Ask
@@ -305,6 +311,9 @@ func (a *Ask) quantTries(out *Answer) (list []try) {
 		"gguf": {"q8_0", "q6_k", "q4_k_m"},
 		"mlx":  {"mlx-8", "mlx-6", "mlx-4"},
 	}[a.Engine.Weights]
+	if a.Model.Native == "mxfp4" && a.Engine.Weights == "hf" {
+		return nil // its experts are published so and not converted
+	}
 	now := a.Format.Bytes(a.Model.Read(1))
 	for _, name := range names {
 		f, err := forecast.FormatOf(name, a.Model, a.Engine)

@@ -17,6 +17,10 @@ func (a *Ask) setFabric(out *Answer) error {
 		out.Fabric, out.Should = ran, ran
 		return nil
 	}
+	if a.Engine.Hop == "rpc" { // it does not speak RDMA by itself, so TCP is nobody's mistake
+		out.Fabric, out.Should = ran, ran
+		return nil
+	}
 	if a.Facts != nil && a.Facts.Transport == "rdma" && ran.Transport == "tcp" {
 		should = *a.Facts
 	}
@@ -77,7 +81,7 @@ func (a *Ask) known() bool {
 // infer: the nodes have RDMA, a finding says that it cannot work, and nobody says what
 // carried the job. Then the nearer of both forecasts is taken.
 func (a *Ask) infer(out *Answer, run *forecast.Plan) {
-	if a.known() || out.Fabric.Transport != "rdma" || out.Fabric.Sync > 0 || len(a.blockers()) == 0 {
+	if a.known() || !a.many() || out.Fabric.Transport != "rdma" || out.Fabric.Sync > 0 || len(a.blockers()) == 0 {
 		return
 	}
 	tcp := forecast.Fabric{Transport: "tcp", Gbps: out.Fabric.Gbps, Source: "the measurement fits TCP better than RDMA"}

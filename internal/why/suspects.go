@@ -48,14 +48,23 @@ func (a *Ask) suspects(out Answer, run forecast.Plan) (list []Suspect) {
 	if a.Nodes[0].HW.Name == "gb10" {
 		add("a GB10 is held at 14 W and computes at a third of its speed", "nvidia-smi under load, or weft check gpu.clamp", run.Step.Local()*(80.0/27-1))
 	}
-	if a.Context > 0 {
-		ask := a.Ask
-		ask.Context = min(a.Context*8, 1<<27)
-		if p, err := a.run(ask, out.Fabric); err == nil {
-			add(fmt.Sprintf("the context was longer: %d tokens", ask.Context), "--context says how many tokens were in the cache", p.Step.Total()-run.Step.Total())
-		}
+	if n := a.contextFor(left, run, out.Fabric); n > 0 {
+		add(fmt.Sprintf("the cache held about %d tokens, not %d", n, a.Context), "how long the text was: --context", left)
 	}
 	return list
+}
+
+// contextFor is how many tokens in the cache would take so much longer; 0 is none that
+// people use.
+func (a *Ask) contextFor(left forecast.Ms, run forecast.Plan, f forecast.Fabric) int {
+	const usual = 128 << 10
+	ask := a.Ask
+	ask.Context = usual
+	p, err := a.run(ask, f)
+	if err != nil || a.Context >= usual || p.Step.Total()-run.Step.Total() < left {
+		return 0
+	}
+	return a.Context + int(float64(left/(p.Step.Total()-run.Step.Total()))*float64(usual-a.Context))
 }
 
 // verdict is the answer in a few sentences.
@@ -67,6 +76,9 @@ func (a *Ask) verdict(out Answer, w forecast.Waterfall) (says []string) {
 		says = append(says, fmt.Sprintf("quicker than forecast: %.1f tokens/s were to be expected, %.1f to %.1f usually", out.Forecast, out.Low, out.High))
 	default:
 		says = append(says, fmt.Sprintf("about as forecast for this: %.1f tokens/s, %.1f to %.1f usually", out.Forecast, out.Low, out.High))
+	}
+	if ideal := out.Parts[0].Ms; out.Step < ideal {
+		says = append(says, fmt.Sprintf("that cannot be: reading the weights alone takes %.*f ms at the stated bandwidth; was it another format, more nodes, several sequences or speculation?", out.Digits, ideal))
 	}
 	if ms := out.Mended(); ms > 0 {
 		says = append(says, fmt.Sprintf("what is set up wrongly costs %.*f ms of %.*f: %.0f %%", out.Digits, ms, out.Digits, out.Step, 100*ms/out.Step))

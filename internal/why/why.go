@@ -91,7 +91,7 @@ const (
 
 // Answer explains a measurement.
 func (a Ask) Answer() (Answer, error) {
-	var out Answer
+	out := Answer{Causes: []Cause{}, Suspects: []Suspect{}, Changes: []Change{}, Refused: []Refused{}}
 	if !(a.Measured >= least && a.Measured <= most) {
 		return out, fmt.Errorf("%g tokens/s: want one in ten minutes to %d each second", a.Measured, most)
 	}
@@ -125,9 +125,9 @@ func (a Ask) Answer() (Answer, error) {
 	round := func(ms float64) forecast.Ms { return forecast.Ms(math.Round(ms/grain) * grain) }
 	out.Step = round(step)
 	out.Parts = a.parts(base.Step, out.Should, round)
-	out.Causes = a.causes(base.Step, run.Step, out)
+	out.Causes = append(out.Causes, a.causes(base.Step, run.Step, out)...)
 	a.charge(&out, round)
-	out.Suspects = a.suspects(out, run)
+	out.Suspects = append(out.Suspects, a.suspects(out, run)...)
 	a.changes(&out, run)
 	out.Verdict = a.verdict(out, run.Step)
 	return out, nil
@@ -181,8 +181,12 @@ func (a Ask) parts(w forecast.Waterfall, f forecast.Fabric, round func(float64) 
 	if f.Hop > 0 {
 		hopBasis, hopFrom = Measured, f.Source
 	}
+	stated := fmt.Sprintf("%.0f GB/s of %s", float64(ranks[0].HW.Stated)/8e9, ranks[0].HW.Name)
+	if slices.ContainsFunc(ranks, func(r forecast.Rank) bool { return r.HW.Stated != ranks[0].HW.Stated }) {
+		stated = "data sheets of unlike nodes"
+	}
 	basis := map[string][2]string{
-		"memory":    {Derived, fmt.Sprintf("weights of the model, %.0f GB/s of %s", float64(ranks[0].HW.Stated)/8e9, ranks[0].HW.Name)},
+		"memory":    {Derived, stated},
 		"bandwidth": {Fitted, "what decoding reaches of the stated bandwidth"},
 		"experts":   {Fitted, "fused mixture kernels"},
 		"uneven":    {Derived, "data sheets"},
