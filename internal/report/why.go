@@ -139,7 +139,7 @@ func (r Why) causes(b *strings.Builder) {
 		if c.On != "" {
 			where = " on " + clean(c.On)
 		}
-		fmt.Fprintf(b, "  %-8s %s%s: %s\n           %s%s\n", c.Status, c.Check, where, clean(c.Got), cost, clean(c.How))
+		fmt.Fprintf(b, "  %-8s %s%s: %s\n           %s%s\n", c.Status, clean(c.Check), where, clean(c.Got), cost, clean(c.How))
 		if len(c.Fix) > 0 {
 			fmt.Fprintf(b, "           fix: %s\n", clean(c.Fix[0]))
 		}

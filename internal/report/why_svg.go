@@ -26,7 +26,7 @@ func (r Why) SVG(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s" font-family="sans-serif" font-size="13">`+"\n", width, height, width, height, svgText(title))
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<text x="24" y="26" font-size="15" fill="%s">%s</text>`+"\n", svgInk, svgText(title))
+	fmt.Fprintf(&b, `<text x="24" y="26" font-size="14" fill="%s">%s</text>`+"\n", svgInk, svgText(title))
 	fmt.Fprintf(&b, `<text x="24" y="46" fill="%s">%s tokens/s measured, %s a step; forecast %s</text>`+"\n", svgLine, perSecond(r.Measured), r.ms(r.Step), perSecond(r.Forecast))
 	spans := r.spans()
 	plot := float64(width - left - right)

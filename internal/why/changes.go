@@ -107,7 +107,7 @@ func (a *Ask) changes(out *Answer, run forecast.Plan) {
 		case !p.Fits && out.Fits:
 			out.Refused = append(out.Refused, Refused{t.what, fmt.Sprintf("a rank would hold %v of %v", p.Memory.Need(), p.Memory.Usable)})
 		case t.other:
-			out.add(Change{What: t.what, Rate: p.Each, How: t.how + "; by forecast alone, not by what was measured", If: t.whatIf})
+			out.add(Change{What: t.what, Rate: out.Measured * p.Each / run.Each, How: t.how + "; another engine: by the ratio of both forecasts", If: t.whatIf})
 		default:
 			out.add(Change{What: t.what, Rate: s.tokens(p.Step), How: t.how, If: t.whatIf, Known: t.known})
 		}

@@ -6,6 +6,19 @@ import (
 	"weft/internal/forecast"
 )
 
+// first are the nodes, and of the last one the GPUs, that so many ranks take.
+func first(nodes []forecast.Node, ranks int) (out []forecast.Node) {
+	for _, n := range nodes {
+		if ranks <= 0 {
+			break
+		}
+		n.GPUs = min(n.GPUs, ranks)
+		ranks -= n.GPUs
+		out = append(out, n)
+	}
+	return out
+}
+
 // Usual fills in the layout where a person did not say it: layers split over all ranks,
 // or handed on where the engine cannot split them over nodes. say tells what was taken.
 func Usual(a *forecast.Ask) (say string, err error) {
@@ -35,6 +48,7 @@ func Usual(a *forecast.Ask) (say string, err error) {
 	if a.PP > a.Model.Layers {
 		return "", fmt.Errorf("pp %d: %s has %d layers", a.PP, a.Model.Name, a.Model.Layers)
 	}
+	a.Nodes = first(a.Nodes, a.TP*a.PP) // the others serve other people
 	if ranks > 1 {
 		say = fmt.Sprintf("layout taken as tp %d, pp %d over %d ranks; --tp and --pp say otherwise", a.TP, a.PP, ranks)
 	}
