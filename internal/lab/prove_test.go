@@ -25,18 +25,20 @@ func prove(t *testing.T, codes []int, args ...string) trial.Proof {
 
 // measuring is a writer that calls strike once, when weft says that it measures RDMA.
 type measuring struct {
-	bytes.Buffer
+	said   bytes.Buffer
 	strike func()
 	once   sync.Once
 }
 
 func (m *measuring) Write(b []byte) (int, error) {
-	n, err := m.Buffer.Write(b)
-	if m.strike != nil && strings.Contains(m.String(), "rdma.write.bw") {
+	n, err := m.said.Write(b)
+	if m.strike != nil && strings.Contains(m.said.String(), "rdma.write.bw") {
 		m.once.Do(func() { go m.strike() })
 	}
 	return n, err
 }
+
+func (m *measuring) String() string { return m.said.String() }
 
 // proveUntil does something to the machines as soon as weft measures.
 func proveUntil(t *testing.T, codes []int, strike func(), args ...string) trial.Proof {
