@@ -3,6 +3,7 @@ package meter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -93,7 +94,16 @@ func (s *server) push(ctx context.Context, a Ask) (Answer, error) {
 	if len(samples) == 0 && flow.Bytes > 0 { // too slow for a sample
 		samples = []trial.Amount{trial.Amount(flow.Rate())}
 	}
-	return Answer{Samples: samples, Note: note(l.conn)}, class("peer", err)
+	return Answer{Samples: samples, Note: note(l.conn)}, class("peer", silent(err))
+}
+
+// silent says what usually stands behind a peer that acknowledges nothing.
+func silent(err error) error {
+	var stall *verbs.StallError
+	if errors.As(err, &stall) {
+		return fmt.Errorf("%w: nothing is acknowledged: a firewall (RoCE is 4791/udp), a peer that is gone, or full-size packets that vanish on the way", err)
+	}
+	return err
 }
 
 // rates are what went through between samples. The first fills the queues, so it is left
@@ -149,7 +159,7 @@ func (s *server) ping(ctx context.Context, a Ask) (Answer, error) {
 	for ctx.Err() == nil && !t.done() {
 		got, err := l.conn.Ping(ctx, verbs.Limit{Count: pingsAtOnce})
 		if err != nil {
-			return Answer{}, class("peer", err)
+			return Answer{}, class("peer", silent(err))
 		}
 		for _, d := range got {
 			t.add(d)
