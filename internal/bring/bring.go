@@ -92,7 +92,7 @@ func Weft(ctx context.Context, run *exec.Runner, t exec.Target, machine string, 
 		return "", fmt.Errorf("only root can change a node, and sudo -n refuses: %s", exec.Sanitise(said.String()))
 	}
 	// SELinux lets systemd start programs with a label of programs only.
-	script := as.sudo + fmt.Sprintf(`sh -c 'umask 077; d=%s; mkdir -p $d && n=$d/.new.$$ && gzip -dc >$n && [ "$(sha256sum <$n)" = "%s  -" ] && chmod 755 $n && { chcon -t bin_t $n 2>/dev/null || :; } && sync $n && mv $n %s && sync $d && %s version >/dev/null || { e=$?; rm -f $n; exit $e; }'`, as.folder, sum, bin, bin)
+	script := as.sudo + fmt.Sprintf(`sh -c 'umask 077; d=%s; mkdir -p "$d" && n=$(mktemp "$d/.new.XXXXXX") && gzip -dc >"$n" && [ "$(sha256sum <"$n")" = "%s  -" ] && chmod 755 "$n" && { chcon -t bin_t "$n" 2>/dev/null || :; } && sync "$n" && mv "$n" %s && sync "$d" && %s version >/dev/null || { e=$?; rm -f "$n"; exit $e; }'`, as.folder, sum, bin, bin)
 	if err := run.Run(ctx, t, exec.Job{Script: script, Stdin: bytes.NewReader(packed), Stdout: io.Discard, Deadline: 5 * time.Minute}); err != nil {
 		return "", fmt.Errorf("weft could not be put on the node: %w", err)
 	}

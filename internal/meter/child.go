@@ -81,13 +81,13 @@ func (c *capped) String() string {
 	return c.b.String()
 }
 
-// Close ends the child and everything it started.
+// Close ends the child and what it started, unless it has ended by itself.
 func (c *child) Close() error {
 	if c.file != "" {
 		defer os.Remove(c.file)
 	}
 	select {
-	case <-c.ended:
+	case <-c.ended: // its number may be another's by now
 		return nil
 	default:
 	}
@@ -121,6 +121,7 @@ func (s *server) start(ctx context.Context, a Ask) (Answer, error) {
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	c.cmd.WaitDelay = time.Second
 	if err := startLocked(c.cmd); err != nil {
+		os.Remove(c.file)
 		return Answer{}, class("start", err)
 	}
 	go func() {

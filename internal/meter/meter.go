@@ -127,12 +127,32 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), maxAsk)
+	asked, ended := make(chan Ask), make(chan error, 1)
+	go func() { ended <- scan(ctx, lines, asked) }()
+	for {
+		select {
+		case a := <-asked:
+			wg.Go(func() { s.answer(ctx, a) })
+		case err := <-ended:
+			return err
+		case <-ctx.Done(): // told to end; its input may stay open
+			return nil
+		}
+	}
+}
+
+// scan reads what is asked until its input ends.
+func scan(ctx context.Context, lines *bufio.Scanner, asked chan<- Ask) error {
 	for lines.Scan() {
 		var a Ask
 		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
 			return fmt.Errorf("what is asked is not understood: %w", err)
 		}
-		wg.Go(func() { s.answer(ctx, a) })
+		select {
+		case asked <- a:
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	return lines.Err()
 }

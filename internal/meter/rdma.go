@@ -94,16 +94,20 @@ func (s *server) push(ctx context.Context, a Ask) (Answer, error) {
 	if len(samples) == 0 && flow.Bytes > 0 { // too slow for a sample
 		samples = []trial.Amount{trial.Amount(flow.Rate())}
 	}
-	return Answer{Samples: samples, Note: note(l.conn)}, class("peer", silent(err))
+	return Answer{Samples: samples, Note: note(l.conn)}, silent(err)
 }
 
 // silent says what usually stands behind a peer that acknowledges nothing.
 func silent(err error) error {
 	var stall *verbs.StallError
-	if errors.As(err, &stall) {
-		return fmt.Errorf("%w: nothing is acknowledged: a firewall (RoCE is 4791/udp), a peer that is gone, or full-size packets that vanish on the way", err)
+	var bad *verbs.CompletionError
+	switch {
+	case errors.As(err, &stall):
+		return class("peer", fmt.Errorf("%w: nothing is acknowledged: a firewall (RoCE is 4791/udp), a peer that is gone, or full-size packets that vanish on the way", err))
+	case errors.As(err, &bad):
+		return class("peer", err)
 	}
-	return err
+	return class("device", err)
 }
 
 // rates are what went through between samples. The first fills the queues, so it is left
@@ -141,7 +145,7 @@ func (s *server) sink(ctx context.Context, a Ask) (Answer, error) {
 	ctx, done := l.run(ctx)
 	defer done()
 	_, err = l.conn.Receive(ctx, each)
-	return Answer{}, class("peer", err)
+	return Answer{}, silent(err)
 }
 
 // pingsAtOnce is how many pings are counted between two looks at whether they are enough.
@@ -159,7 +163,7 @@ func (s *server) ping(ctx context.Context, a Ask) (Answer, error) {
 	for ctx.Err() == nil && !t.done() {
 		got, err := l.conn.Ping(ctx, verbs.Limit{Count: pingsAtOnce})
 		if err != nil {
-			return Answer{}, class("peer", silent(err))
+			return Answer{}, silent(err)
 		}
 		for _, d := range got {
 			t.add(d)
@@ -178,7 +182,7 @@ func (s *server) pong(ctx context.Context, a Ask) (Answer, error) {
 	}
 	ctx, done := l.run(ctx)
 	defer done()
-	return Answer{}, class("peer", l.conn.Pong(ctx))
+	return Answer{}, silent(l.conn.Pong(ctx))
 }
 
 // haltRun ends a sink or a pong.

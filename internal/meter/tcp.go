@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -85,7 +86,7 @@ func serveTCP(c net.Conn) {
 			return
 		}
 		if kind == echo {
-			if _, err := unix.Write(fd, buf[:n]); err != nil {
+			if err := write(fd, buf[:n]); err != nil {
 				return
 			}
 		}
@@ -100,11 +101,31 @@ func blocking(c net.Conn) (*os.File, error) {
 		return nil, err
 	}
 	fd := int(f.Fd()) // sets it to blocking
-	limit := unix.NsecToTimeval(int64(longest))
+	limit := unix.NsecToTimeval(int64(silence))
 	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit)
 	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit)
 	return f, nil
+}
+
+// silence is how long a TCP connection may stand still.
+const silence = 5 * time.Second
+
+// write writes all of a buffer; the Go runtime's own signals are no reason to stop.
+func write(fd int, buf []byte) error {
+	for len(buf) > 0 {
+		n, err := unix.Write(fd, buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return fmt.Errorf("nothing was taken for %v", silence)
+		case err != nil:
+			return err
+		}
+		buf = buf[n:]
+	}
+	return nil
 }
 
 // dial connects from the data address, so that the path is the one that is measured.
@@ -120,7 +141,9 @@ func dial(ctx context.Context, a Ask, kind byte) (net.Conn, *os.File, error) {
 	}
 	f, err := blocking(c)
 	if err == nil {
-		_, err = unix.Write(int(f.Fd()), []byte{kind})
+		if err = write(int(f.Fd()), []byte{kind}); err != nil {
+			f.Close()
+		}
 	}
 	if err != nil {
 		c.Close()
@@ -149,11 +172,10 @@ func (s *server) tcpBandwidth(ctx context.Context, a Ask) (Answer, error) {
 	start := time.Now()
 	mark, marked := start, int64(-1)
 	for written := int64(0); ctx.Err() == nil; {
-		n, err := unix.Write(fd, buf)
-		if err != nil {
+		if err := write(fd, buf); err != nil {
 			return Answer{}, class("peer", fmt.Errorf("sending: %w", err))
 		}
-		written += int64(n)
+		written += int64(len(buf))
 		now := time.Now()
 		if now.Sub(mark) < each {
 			continue
@@ -167,7 +189,10 @@ func (s *server) tcpBandwidth(ctx context.Context, a Ask) (Answer, error) {
 			samples = append(samples, trial.Amount(float64(acked-marked)*8/now.Sub(mark).Seconds()))
 		}
 		mark, marked = now, acked
-		if effort.Enough(samples) || now.Sub(start).Seconds() > a.Seconds {
+		if over := now.Sub(start); effort.Enough(samples) || over.Seconds() > a.Seconds {
+			if len(samples) == 0 && acked > 0 { // too slow for a sample
+				samples = append(samples, trial.Amount(float64(acked)*8/over.Seconds()))
+			}
 			break
 		}
 	}
@@ -189,7 +214,7 @@ func (s *server) tcpLatency(ctx context.Context, a Ask) (Answer, error) {
 	times := newTimes(a)
 	for ctx.Err() == nil && !times.done() {
 		t := time.Now()
-		if _, err := unix.Write(fd, buf); err != nil {
+		if err := write(fd, buf); err != nil {
 			return Answer{}, class("peer", err)
 		}
 		if err := readFull(fd, buf); err != nil {
@@ -265,6 +290,9 @@ func (t *times) answer() Answer {
 
 func percentiles(all []time.Duration) *trial.Times {
 	s := slices.Sorted(slices.Values(all))
-	at := func(share float64) trial.Amount { return trial.Amount(s[min(len(s)-1, int(share*float64(len(s))))]) }
+	// the smallest that at least this share of all are not above
+	at := func(share float64) trial.Amount {
+		return trial.Amount(s[max(0, int(math.Ceil(share*float64(len(s))))-1)])
+	}
 	return &trial.Times{Min: at(0), Typical: at(0.5), P99: at(0.99), P999: at(0.999), Max: trial.Amount(s[len(s)-1]), Count: int64(len(s))}
 }

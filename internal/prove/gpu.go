@@ -3,7 +3,6 @@ package prove
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"weft/internal/check"
@@ -16,16 +15,11 @@ import (
 
 // gpuMemory measures the memory of every GPU, all nodes at once.
 func (p *prover) gpuMemory(ctx context.Context, t trial.Trial) {
-	var names []string
-	for name := range p.sessions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	done := make(chan []trial.Cell)
-	for _, name := range names {
+	for _, name := range p.asked {
 		go func() { done <- p.gpuOf(ctx, t, name) }()
 	}
-	for range names {
+	for range p.asked {
 		p.keep(<-done...)
 	}
 }
@@ -42,11 +36,13 @@ func (p *prover) gpuOf(ctx context.Context, t trial.Trial, node string) []trial.
 		return []trial.Cell{cell}
 	}
 	ans, err := p.sessions[node].Ask(ctx, meter.Ask{Do: "gpu membw", Effort: p.Effort.Word, Seconds: p.Effort.Seconds, Within: 30 + p.Effort.Seconds*float64(len(p.Case.Node(node).GPUs))})
-	if err != nil {
-		cell.Missing = why(err)
-		return []trial.Cell{cell}
-	}
 	var cells []trial.Cell
+	if err != nil || len(ans.GPUs) == 0 {
+		if cell.Missing = "it told of no GPU"; err != nil {
+			cell.Missing = why(err)
+		}
+		cells = append(cells, cell)
+	}
 	for _, g := range ans.GPUs {
 		c := cell
 		c.A.Port = fmt.Sprintf("gpu%d", g.Index)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"weft/internal/check"
 	"weft/internal/fact"
@@ -54,7 +55,7 @@ func (p *prover) collective(ctx context.Context, t trial.Trial) {
 	}
 	if run != nil {
 		cell.Collective = run
-		if row := run.Largest(); row != nil {
+		if row := run.Largest(); row != nil && err == nil { // a run that failed has no number
 			cell.Samples, cell.Note = row.Bus, fmt.Sprintf("%s, %s, %s", run.Program, unit.Size(row.Bytes), run.Transport)
 		}
 		cell = cell.Filled()
@@ -95,9 +96,16 @@ func (p *prover) collect(ctx context.Context, t trial.Trial) (*trial.Collective,
 	if err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, errors.New("interrupted before it was measured")
+	}
 	torch := p.allHave(ctx, nodes, []string{"python3", "-c", "import torch.distributed as d, torch; exit(not (d.is_nccl_available() and torch.cuda.is_available()))"})
 	if torch == nil {
 		return p.torch(ctx, t, seats, nodes)
+	}
+	var lost *Lost
+	if errors.As(torch, &lost) || ctx.Err() != nil {
+		return nil, torch
 	}
 	mpi := p.allHave(ctx, nodes[:1], []string{"sh", "-c", "command -v mpirun && command -v " + operations[t.ID].tests})
 	if mpi == nil {
@@ -129,10 +137,14 @@ func (p *prover) child(ctx context.Context, node string, a meter.Ask) (meter.Ans
 	a.Conn = p.name()
 	within := a.Within
 	a.Do, a.Within = "start", 0
+	defer func() { // also when ctx ended while it was starting
+		after, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer stop()
+		s.Ask(after, meter.Ask{Do: "close", Conn: a.Conn})
+	}()
 	if _, err := s.Ask(ctx, a); err != nil {
 		return meter.Answer{}, err
 	}
-	defer s.Ask(ctx, meter.Ask{Do: "close", Conn: a.Conn})
 	return s.Ask(ctx, meter.Ask{Do: "wait", Conn: a.Conn, Within: within})
 }
 

@@ -101,7 +101,8 @@ func (p *pairing) counted(ctx context.Context, open func(s *Session, name string
 	closed := both(
 		func() (err error) { afterA, err = p.a.Ask(ctx, meter.Ask{Do: "close", Conn: p.name}); return err },
 		func() (err error) { afterB, err = p.b.Ask(ctx, meter.Ask{Do: "close", Conn: p.nameB()}); return err })
-	if err == nil {
+	var lost *Lost
+	if err == nil || errors.As(closed, &lost) { // who is gone explains what the other saw
 		err = closed
 	}
 	moved := trial.Moves(p.a.Node, a.Counters, afterA.Counters)
@@ -119,7 +120,10 @@ func (p *pairing) tcp(ctx context.Context) (there, back *seen, err error) {
 			do, addrs.Size = "tcp lat", latencySize
 		}
 		ans, err := from.Ask(ctx, p.timed(meter.Ask{Do: do, Pair: addrs}))
-		return &seen{samples: ans.Samples, times: ans.Times}, err
+		if err != nil {
+			return nil, err
+		}
+		return &seen{samples: ans.Samples, times: ans.Times}, nil
 	})
 }
 
@@ -134,7 +138,10 @@ func (p *pairing) mtu(ctx context.Context) (there, back *seen, err error) {
 			addrs.Size = 9000
 		}
 		ans, err := from.Ask(ctx, meter.Ask{Do: "mtu", Pair: addrs, Within: 30})
-		return &seen{samples: []trial.Amount{trial.Amount(ans.MTU)}}, err
+		if err != nil {
+			return nil, err
+		}
+		return &seen{samples: []trial.Amount{trial.Amount(ans.MTU)}}, nil
 	})
 }
 

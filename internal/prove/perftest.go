@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -84,7 +85,8 @@ func (p *pairing) plain(cpus int) perftest.Options {
 func (p *pairing) options(ctx context.Context, a, b *Session, gpu *perftest.GPU) (perftest.Options, error) {
 	o := p.plain(min(a.Hello.Hello.CPUs, b.Hello.Hello.CPUs))
 	o.GPU = gpu
-	for _, s := range []*Session{a, b} {
+	both := perftest.Offer{} // what the programs of both nodes have
+	for i, s := range []*Session{a, b} {
 		offer, err := s.offer(ctx, o.Test)
 		if err != nil {
 			return o, err
@@ -93,7 +95,16 @@ func (p *pairing) options(ctx context.Context, a, b *Session, gpu *perftest.GPU)
 		if err := o.Check(); err != nil {
 			return o, &Skip{s.Node + ": " + err.Error()}
 		}
+		for name, takes := range offer {
+			if was, ok := both[name]; i == 0 || ok {
+				both[name] = takes && (i == 0 || was)
+			}
+		}
+		if i == 1 {
+			maps.DeleteFunc(both, func(name string, _ bool) bool { _, ok := offer[name]; return !ok })
+		}
 	}
+	o.Offer = both
 	return o, nil
 }
 
@@ -142,6 +153,9 @@ const fileWord = "{file}"
 func (p *pairing) serverAndClient(ctx context.Context, o perftest.Options, a *Session, at Path, b *Session, bt Path) (s *seen, retry bool, err error) {
 	server, client := p.name+" server", p.name+" client"
 	serve, ask := sides(o, at, bt)
+	if ask.Host == "" {
+		return nil, false, &Skip{b.Node + " has no address that perftest could meet at"}
+	}
 	var before, after [2]meter.Answer
 	started, err := b.Ask(ctx, meter.Ask{Do: "start", Conn: server, Argv: perftest.Command(serve), Port: o.TCPPort})
 	defer func() {

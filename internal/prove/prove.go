@@ -49,6 +49,7 @@ type prover struct {
 	sessions map[string]*Session
 	out      map[string]string // node → why nothing is measured on it
 	slots    chan struct{}
+	asked    []string // nodes that are to be measured
 
 	mu         sync.Mutex
 	res        Result
@@ -103,6 +104,7 @@ func (p *prover) open(ctx context.Context, rounds []trial.Round) {
 		}
 	}
 	names := slices.Sorted(maps.Keys(wanted))
+	p.asked = names
 	p.say(0, len(names), "putting meters on nodes")
 	var n int
 	var wg sync.WaitGroup
@@ -180,11 +182,24 @@ func (p *prover) busy(ctx context.Context, s *Session) (string, error) {
 		if m.Packets {
 			limit = busyPackets
 		}
-		if _, data := p.paths[m.End]; data && float64(m.Sent+m.Received) > limit*seconds {
+		if p.carries(m.End) && float64(m.Sent+m.Received) > limit*seconds {
 			return fmt.Sprintf("busy: %s moves %s while nothing is measured", m.Port, moving(m, seconds)), err
 		}
 	}
 	return "", err
+}
+
+// carries reports whether an end is a data port, or the netdev of one.
+func (p *prover) carries(e trial.End) bool {
+	if _, ok := p.paths[e]; ok {
+		return true
+	}
+	for at, path := range p.paths {
+		if at.Node == e.Node && path.Netdev != "" && path.Netdev == e.Port {
+			return true
+		}
+	}
+	return false
 }
 
 func moving(m trial.Moved, seconds float64) string {
@@ -205,7 +220,7 @@ func (p *prover) count(rounds []trial.Round) {
 		case trial.Ports:
 			p.todo += len(p.paths)
 		case trial.Nodes:
-			p.todo += len(p.sessions)
+			p.todo += len(p.asked)
 		default:
 			p.todo++
 		}
@@ -373,7 +388,8 @@ func (p *prover) loops(ctx context.Context, t trial.Trial) {
 // broken reports whether it was the path that failed, not one of its ends.
 func broken(err error) bool {
 	var f *Failed
-	return errors.As(err, &f) && f.Class == "peer"
+	var lost *Lost
+	return errors.As(err, &f) && f.Class == "peer" && !errors.As(err, &lost)
 }
 
 // why is an error for a person, in one line.

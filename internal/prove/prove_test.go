@@ -144,3 +144,25 @@ func TestPaths(t *testing.T) {
 		t.Errorf("InfiniBand: %+v", at)
 	}
 }
+
+// TestAnErrorIsNoNumber: an MTU that could not be looked for is missing, not 0 bytes.
+func TestAnErrorIsNoNumber(t *testing.T) {
+	c, way := loopbacks(t, 2)
+	for _, n := range c.Nodes {
+		n.Netdevs[0].MTU = fact.Some(100) // no interface has that
+	}
+	for _, cell := range Run(t.Context(), way, orderOf(c, "path.mtu")).Cells {
+		if cell.Got.Known() || cell.Missing == "" {
+			t.Errorf("%+v", cell)
+		}
+	}
+}
+
+// TestWrongSumsAreNoNumber: a collective that computed wrong has failed, however quick.
+func TestWrongSumsAreNoNumber(t *testing.T) {
+	p := &prover{Order: Order{Case: rdmaNodes(false)}}
+	c, err := p.collected(`{"weft":"collective","op":"all_reduce","bytes":268435456,"seconds":[0.1],"ranks":2,"nodes":2,"correct":false}`, []string{"a", "b"}, 2, "PyTorch", nil)
+	if err == nil || len(c.Rows) != 1 || !strings.Contains(err.Error(), "not the data that was sent") {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

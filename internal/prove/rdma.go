@@ -84,7 +84,10 @@ func (p *pairing) flow(ctx context.Context, what, op string, from *Session, name
 	} else {
 		err = run()
 	}
-	return &seen{samples: got.Samples, times: got.Times, note: got.Note}, err
+	if err != nil {
+		return nil, err
+	}
+	return &seen{samples: got.Samples, times: got.Times, note: got.Note}, nil
 }
 
 // atOnce has both ends write at the same time for the same while, and adds their samples
@@ -99,12 +102,14 @@ func (p *pairing) atOnce(ctx context.Context) (*seen, error) {
 			return err
 		}
 	}
-	err := both(push(p.a, p.name, &a), push(p.b, p.nameB(), &b))
+	if err := both(push(p.a, p.name, &a), push(p.b, p.nameB(), &b)); err != nil {
+		return nil, err
+	}
 	sum := &seen{note: a.Note}
 	for i := range min(len(a.Samples), len(b.Samples)) {
 		sum.samples = append(sum.samples, a.Samples[i]+b.Samples[i])
 	}
-	return sum, err
+	return sum, nil
 }
 
 // sampleOf is the cell of what was seen.

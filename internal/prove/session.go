@@ -85,7 +85,11 @@ func (w *Way) Open(ctx context.Context, node string) (*Session, error) {
 		r.CloseWithError(err)
 		s.end(err)
 	}()
-	if s.Hello, err = s.Ask(ctx, meter.Ask{Do: "hello", Within: helloTime.Seconds()}); err != nil {
+	s.Hello, err = s.Ask(ctx, meter.Ask{Do: "hello", Within: helloTime.Seconds()})
+	if err == nil && s.Hello.Hello == nil {
+		err = fmt.Errorf("%s does not say who it is", node)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}

@@ -106,19 +106,31 @@ func Rounds(rails []Rail, w Which, perm func(n int) []int) (rounds []Round, left
 			ends = slices.DeleteFunc(slices.Clone(ends), func(e End) bool { return !slices.Contains(w.Nodes, e.Node) })
 		}
 		var own []Round
-		if w.Word == "ring" {
+		switch w.Word {
+		case "ring":
 			own = ring(rail.Name, ends)
-		} else {
-			own = circle(rail.Name, shuffled(ends, perm))
-		}
-		if w.Word == "sample" && len(own) > sampled {
-			left = append(left, fmt.Sprintf("%d of the %d pairs of %s: each port meets %d others, chosen by chance (--pairs all measures every pair)",
-				pairsOf(own)-pairsOf(own[:sampled]), pairsOf(own), rail.Name, sampled))
-			own = own[:sampled]
+		case "sample":
+			own = circle(rail.Name, shuffled(ends, perm), sampled)
+			if all := pairsAmong(ends); pairsOf(own) < all {
+				left = append(left, fmt.Sprintf("%d of the %d pairs of %s: each port meets up to %d others, chosen by chance (--pairs all measures every pair)",
+					all-pairsOf(own), all, rail.Name, sampled))
+			}
+		default:
+			own = circle(rail.Name, shuffled(ends, perm), len(ends))
 		}
 		rounds = append(rounds, own...)
 	}
 	return shuffled(rounds, perm), left
+}
+
+// pairsAmong counts the pairs of ends on different nodes.
+func pairsAmong(ends []End) int {
+	n, own := len(ends)*(len(ends)-1)/2, map[string]int{}
+	for _, e := range ends {
+		n -= own[e.Node]
+		own[e.Node]++
+	}
+	return n
 }
 
 func pairsOf(rounds []Round) (n int) {
@@ -138,14 +150,14 @@ func shuffled[T any](all []T, perm func(n int) []int) []T {
 
 // circle pairs everyone with everyone in n-1 rounds of n/2: one stays, the others walk
 // round a table. With an odd number somebody rests each round. Two ports of one node are
-// no pair.
-func circle(rail string, ends []End) []Round {
+// no pair. At most so many rounds are made, before some are parted.
+func circle(rail string, ends []End, most int) []Round {
 	if len(ends)%2 == 1 {
 		ends = append(slices.Clone(ends), End{}) // who meets it rests
 	}
 	n := len(ends)
 	var rounds []Round
-	for r := range max(n-1, 0) {
+	for r := range min(max(n-1, 0), most) {
 		round := Round{Rail: rail}
 		for i := range n / 2 {
 			a, b := seat(r, i, n), seat(r, n-1-i, n)
@@ -185,13 +197,24 @@ func apart(r Round) (rounds []Round) {
 	return rounds
 }
 
-// ring pairs neighbours in the order of the ends, the last with the first.
+// ring pairs neighbours in the order of the nodes, the last with the first; the second
+// ports of nodes that have several on the rail are a ring of their own.
 func ring(rail string, ends []End) []Round {
 	all := Round{Rail: rail}
-	for i, e := range ends {
-		next := ends[(i+1)%len(ends)]
-		if e.Node != next.Node && (len(ends) > 2 || i == 0) {
-			all.Pairs = append(all.Pairs, Pair{e, next})
+	var rings [][]End
+	seen := map[string]int{}
+	for _, e := range ends {
+		k := seen[e.Node]
+		if seen[e.Node]++; k == len(rings) {
+			rings = append(rings, nil)
+		}
+		rings[k] = append(rings[k], e)
+	}
+	for _, r := range rings {
+		for i, e := range r {
+			if next := r[(i+1)%len(r)]; e.Node != next.Node && (len(r) > 2 || i == 0) {
+				all.Pairs = append(all.Pairs, Pair{e, next})
+			}
 		}
 	}
 	return apart(all)

@@ -125,3 +125,19 @@ func TestParseWhich(t *testing.T) {
 		}
 	}
 }
+
+// TestManyPortsOnOneRail: with eight ports a node on one rail, a sample and a ring still
+// reach every port.
+func TestManyPortsOnOneRail(t *testing.T) {
+	for _, word := range []string{"sample", "ring"} {
+		rounds, _ := Rounds([]Rail{rail("r", 40, 8)}, Which{Word: word}, perm(3))
+		degree := map[End]int{}
+		for p := range met(t, rounds) {
+			degree[p.A]++
+			degree[p.B]++
+		}
+		if len(degree) != 320 {
+			t.Errorf("%s: %d of 320 ports are measured", word, len(degree))
+		}
+	}
+}
