@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -105,7 +106,9 @@ func startDriver(t *testing.T, l lab.Lab, node, bin string) *side {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", node, err, out)
 	}
-	cmd := osexec.Command(argv[0], append(argv[1:], "ulimit -l unlimited; WEFT_VERBS_DRIVE=1 ./verbs.test")...)
+	// Both engines run inside of it, and give way to the kernel, which does the card's work
+	// on the same processor.
+	cmd := osexec.Command(argv[0], append(argv[1:], "ulimit -l unlimited; WEFT_VERBS_DRIVE=1 exec nice -n 19 ./verbs.test")...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -189,14 +192,17 @@ func (m measure) byPerftest(a, b *side, gid int) float64 {
 	}
 	argv := []string{program, "-d", "rdma0", "-i", "1", "-x", strconv.Itoa(gid), "-s", size, "-n", strconv.Itoa(m.count), "-u", "18", "-F"}
 	if !m.latency {
-		argv = append(argv, "-t", "128", "--report_gbits")
+		argv = append(argv, "-t", "128")
 	}
 	if m.wait == verbs.Events {
 		argv = append(argv, "-e")
 	}
-	for range 5 { // it gives up on its clock now and then, and starts too early
-		b.tell(order{Do: "exec", Argv: argv, For: time.Minute})
-		a.tell(order{Do: "exec", Argv: append(slices.Clone(argv), b.address), For: time.Minute})
+	for range 5 { // it gives up on its clock now and then
+		b.do(order{Do: "exec", Argv: argv})
+		b.do(order{Do: "listening", Count: 18515, For: 30 * time.Second})
+		a.do(order{Do: "exec", Argv: append(slices.Clone(argv), b.address)})
+		a.tell(order{Do: "wait"})
+		b.tell(order{Do: "wait"})
 		ra, rb := a.hear(), b.hear()
 		if v, ok := m.read(ra.Output); ok {
 			return v
@@ -209,7 +215,7 @@ func (m measure) byPerftest(a, b *side, gid int) float64 {
 
 // read takes perftest's figure from its last line of numbers.
 func (m measure) read(out string) (v float64, ok bool) {
-	column, unit := 3, 1e9 // BW average in Gb/s
+	column, unit := 3, float64(8<<20) // BW average in what it calls MB/s
 	if m.latency {
 		column, unit = 4, 1e-6 // t_typical in µs
 	}
@@ -241,44 +247,68 @@ func ipv4GID(t *testing.T, l lab.Lab, node string) int {
 	return n
 }
 
-// TestRealVerbsAgree holds weft's engine to perftest, on the same machines in the same run, by
-// medians of alternations.
+// sure is where the ratio of two medians lies, 19 times of 20, by drawing the same number
+// of rounds from those that there were, again and again: the lab is noisy.
+func sure(weft, perf []float64) (low, high float64) {
+	r := rand.New(rand.NewPCG(5, 5))
+	ratios := make([]float64, 2000)
+	a, b := make([]float64, len(weft)), make([]float64, len(weft))
+	for i := range ratios {
+		for k := range a {
+			n := r.IntN(len(weft))
+			a[k], b[k] = weft[n], perf[n]
+		}
+		ratios[i] = median(a) / median(b)
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/40], ratios[len(ratios)-len(ratios)/40-1]
+}
+
+// TestRealVerbsAgree holds weft's engine to perftest, on the same machines in the same
+// run, by medians of alternations, with the same parameters and the same way to wait:
+// events, except for writes, of which perftest has none. It fails when the two certainly
+// differ by more than they may.
 func TestRealVerbsAgree(t *testing.T) {
 	l := place(t, true)
 	s := up(t)
 	a, b := drivers(t, l, s)
 	gid := ipv4GID(t, l, a.node)
-	measures := []measure{
-		{verbs.Write, false, verbs.Poll, 400}, {verbs.Send, false, verbs.Poll, 400}, {verbs.Read, false, verbs.Poll, 400},
-		{verbs.Write, true, verbs.Poll, 400}, {verbs.Send, true, verbs.Poll, 400}, {verbs.Read, true, verbs.Poll, 400},
-		{verbs.Send, true, verbs.Events, 400}, {verbs.Read, true, verbs.Events, 400},
-	}
 	rounds := 12
-	if n, err := strconv.Atoi(os.Getenv("WEFT_VERBS_ROUNDS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("WEFT_VERBS_ROUNDS")); err == nil && n > 1 {
 		rounds = n
 	}
-	fmt.Printf("%-18s %12s %12s %8s %14s %14s\n", "medians of "+strconv.Itoa(rounds), "weft", "perftest", "ratio", "weft spread", "perftest")
-	for _, m := range measures {
+	fmt.Printf("%-18s %12s %12s %7s %15s %15s %15s\n", fmt.Sprintf("medians of %d", rounds), "weft", "perftest", "ratio", "19 times of 20", "weft", "perftest")
+	for _, m := range []measure{
+		{verbs.Write, false, verbs.Poll, 300}, {verbs.Send, false, verbs.Events, 300}, {verbs.Read, false, verbs.Events, 300},
+		{verbs.Write, true, verbs.Poll, 300}, {verbs.Send, true, verbs.Events, 300}, {verbs.Read, true, verbs.Events, 300}, {verbs.Read, true, verbs.Poll, 300},
+	} {
 		var weft, perf []float64
 		for i := range rounds {
 			if i%2 == 0 {
 				weft = append(weft, m.byWeft(a, b, gid))
-				perf = append(perf, m.byPerftest(a, b, gid))
-			} else {
-				perf = append(perf, m.byPerftest(a, b, gid))
+			}
+			perf = append(perf, m.byPerftest(a, b, gid))
+			if i%2 == 1 {
 				weft = append(weft, m.byWeft(a, b, gid))
 			}
 		}
-		ratio := median(weft) / median(perf)
-		scale, unit := 1e9, "Gb/s"
-		if m.latency {
-			scale, unit = 1e-6, "µs"
-		}
-		fmt.Printf("%-18s %7.4g %4s %7.4g %4s %8.3f %6.3g–%-6.3g %6.3g–%-6.3g\n", m, median(weft)/scale, unit, median(perf)/scale, unit, ratio,
-			slices.Min(weft)/scale, slices.Max(weft)/scale, slices.Min(perf)/scale, slices.Max(perf)/scale)
-		if room := map[bool]float64{false: 0.05, true: 0.10}[m.latency]; ratio < 1-room || ratio > 1+room {
-			t.Errorf("%s: weft's engine measured %.3f of what perftest did, want within %.0f %%", m, ratio, room*100)
-		}
+		compare(t, m, weft, perf)
+	}
+}
+
+func compare(t *testing.T, m measure, weft, perf []float64) {
+	scale, unit, room := 1e6, "Mb/s", 0.05
+	if m.latency {
+		scale, unit, room = 1e-6, "µs", 0.10
+	}
+	span := func(v []float64) string {
+		return fmt.Sprintf("%.0f to %.0f", slices.Min(v)/scale, slices.Max(v)/scale)
+	}
+	low, high := sure(weft, perf)
+	fmt.Printf("%-18s %7.0f %4s %7.0f %4s %7.3f %15s %15s %15s\n", m, median(weft)/scale, unit, median(perf)/scale, unit,
+		median(weft)/median(perf), fmt.Sprintf("%.2f to %.2f", low, high), span(weft), span(perf))
+	if high < 1-room || low > 1+room {
+		t.Errorf("%s: weft's engine measured %.3f of what perftest did, want within %.0f %%", m, median(weft)/median(perf), room*100)
 	}
 }
 

@@ -131,22 +131,22 @@ func TestWatcher(t *testing.T) {
 // BenchmarkFigureCall is one post or poll without its work, beside purego's way.
 func BenchmarkFigureCall(b *testing.B) {
 	fn := libc(b, "labs")
-	b.Run("quick", func(b *testing.B) {
-		c := &call{fn: fn, a1: 7}
-		for b.Loop() {
-			c.do()
-		}
-	})
-	b.Run("spin", func(b *testing.B) {
-		var stop atomic.Uint32
-		s := &spin{call: call{fn: fn, a1: 7}}
-		for b.Loop() {
-			s.run(&stop, 1)
-		}
-	})
-	b.Run("purego", func(b *testing.B) {
-		for b.Loop() {
-			purego.SyscallN(fn, 7, 0, 0)
-		}
-	})
+	var stop atomic.Uint32
+	s := &spin{call: call{fn: fn, a1: 7}}
+	const times = 200000
+	for name, once := range map[string]func(){
+		"quick":  func() { s.do() },
+		"spin":   func() { s.run(&stop, 1) },
+		"purego": func() { purego.SyscallN(fn, 7, 0, 0) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				for range times {
+					once()
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/times, "ns/call")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }

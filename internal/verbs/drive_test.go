@@ -175,15 +175,17 @@ func (d *driver) background(o order, l Limit) {
 // listening waits until somebody listens on a TCP port, which it does not touch: perftest
 // takes the first connection for its peer's.
 func listening(port int, limit time.Duration) error {
-	want := fmt.Sprintf(":%04X 00000000", port)
+	want := fmt.Sprintf(":%04X", port)
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 			b, err := os.ReadFile(file)
 			if err != nil {
 				return err
 			}
-			if strings.Contains(string(b), want) && strings.Contains(string(b), " 0A ") {
-				return nil
+			for line := range strings.Lines(string(b)) {
+				if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], want) && f[3] == "0A" {
+					return nil
+				}
 			}
 		}
 	}
