@@ -263,8 +263,8 @@ func (m *matrix) foot(b *strings.Builder, o Options, s scale) {
 			got = append(got, g)
 			if w, ok := c.Want.Get(); ok {
 				wants[s.number(w)+after(": ", c.Limiter)] = true
-			} else if c.Limiter != "" {
-				whys[c.Limiter] = true
+			} else if why := cmp.Or(c.Limiter, c.Why); why != "" && c.Status == check.Unknown {
+				whys[why] = true
 			}
 		}
 	}
