@@ -215,7 +215,7 @@ func (s *server) say(a Answer) {
 	s.out.Encode(a) // who cannot hear it has also closed our input
 }
 
-func (s *server) hello(context.Context, Ask) (Answer, error) {
+func (s *server) hello(ctx context.Context, a Ask) (Answer, error) {
 	h := &Hello{CPUs: runtime.NumCPU(), PID: os.Getpid()}
 	lib, err := s.library()
 	if err == nil {
@@ -224,7 +224,7 @@ func (s *server) hello(context.Context, Ask) (Answer, error) {
 	if err != nil {
 		h.Verbs = err.Error()
 	}
-	c, _ := s.counters(nil, Ask{})
+	c, _ := s.counters(ctx, a)
 	return Answer{Hello: h, Counters: c.Counters}, nil
 }
 
