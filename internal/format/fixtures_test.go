@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"weft/internal/format/iproute"
 	"weft/internal/format/kmsg"
 	"weft/internal/format/lspci"
+	"weft/internal/format/nccllog"
 	"weft/internal/format/nccltests"
 	"weft/internal/format/nmcli"
 	"weft/internal/format/nvsmi"
@@ -42,11 +44,15 @@ func by[T any](pkg string, parse func([]byte) (T, error)) use {
 
 func later(why string) use { return use{later: why} }
 
+// measures reports whether the fixture holds measurements or a job's log, which say
+// nothing about the state of a node.
+func (u use) measures() bool {
+	return slices.Contains([]string{"perftest", "nccltests", "../transport"}, u.pkg)
+}
+
 // What the fixtures that no parser reads are for.
 const (
 	measurement = "measurement of prove, issue 5"
-	ncclLog     = "NCCL's own log during prove, issue 5"
-	rasState    = "state of running collectives, issue 5"
 	tokenTimes  = "token times for forecast, issue 6"
 	servingLog  = "serving log, issue 7"
 )
@@ -112,24 +118,24 @@ var fixtures = map[string]use{
 	"nccl-tests_broadcast_superbench.txt":                 by("nccltests", nccltests.Read),
 	"nccl-tests_reduce_superbench.txt":                    by("nccltests", nccltests.Read),
 	"nccl-tests_reducescatter_superbench.txt":             by("nccltests", nccltests.Read),
-	"nccl_debug_227_bootstrap_socket_ifname.txt":          later(ncclLog),
-	"nccl_debug_asymmetric_hca_channels.txt":              later(ncclLog),
-	"nccl_debug_async_port_error_flap.txt":                later(ncclLog),
-	"nccl_debug_bond_roce_ibext.txt":                      later(ncclLog),
-	"nccl_debug_e810_init_complete.txt":                   later(ncclLog),
-	"nccl_debug_gdr_disabled_roce.txt":                    later(ncclLog),
-	"nccl_debug_gin_net_plugin_229.txt":                   later(ncclLog),
-	"nccl_debug_ib_error12_vendor129.txt":                 later(ncclLog),
-	"nccl_debug_ib_sharp_ibext_v8.txt":                    later(ncclLog),
-	"nccl_debug_ibv_modify_qp_errno19_gid0.txt":           later(ncclLog),
-	"nccl_debug_init_complete_timings_2.2x.txt":           later(ncclLog),
-	"nccl_debug_net_lines.txt":                            later(ncclLog),
-	"nccl_debug_no_libibverbs_socket_vllm.txt":            later(ncclLog),
-	"nccl_debug_roce_bootstrap_h100.txt":                  later(ncclLog),
-	"nccl_debug_socket_fallback_no_ib_in_container.txt":   later(ncclLog),
-	"nccl_debug_spark_ray_channels.txt":                   later(ncclLog),
-	"nccl_plugin_mismatch_between_nodes.txt":              later(ncclLog),
-	"nccl_topo_xml_v100_ib.txt":                           later("NCCL's view of the PCIe tree, issue 5"),
+	"nccl_debug_227_bootstrap_socket_ifname.txt":          ncclLog,
+	"nccl_debug_asymmetric_hca_channels.txt":              ncclLog,
+	"nccl_debug_async_port_error_flap.txt":                ncclLog,
+	"nccl_debug_bond_roce_ibext.txt":                      ncclLog,
+	"nccl_debug_e810_init_complete.txt":                   ncclLog,
+	"nccl_debug_gdr_disabled_roce.txt":                    ncclLog,
+	"nccl_debug_gin_net_plugin_229.txt":                   ncclLog,
+	"nccl_debug_ib_error12_vendor129.txt":                 ncclLog,
+	"nccl_debug_ib_sharp_ibext_v8.txt":                    ncclLog,
+	"nccl_debug_ibv_modify_qp_errno19_gid0.txt":           ncclLog,
+	"nccl_debug_init_complete_timings_2.2x.txt":           ncclLog,
+	"nccl_debug_net_lines.txt":                            ncclLog,
+	"nccl_debug_no_libibverbs_socket_vllm.txt":            ncclLog,
+	"nccl_debug_roce_bootstrap_h100.txt":                  ncclLog,
+	"nccl_debug_socket_fallback_no_ib_in_container.txt":   ncclLog,
+	"nccl_debug_spark_ray_channels.txt":                   ncclLog,
+	"nccl_plugin_mismatch_between_nodes.txt":              ncclLog,
+	"nccl_topo_xml_v100_ib.txt":                           later("NCCL's view of the PCIe tree, which weft reads from sysfs"),
 	"nmcli_conn_show_ib_german.txt":                       by("nmcli", nmcli.Parse),
 	"nvidia-fabricmanager_wrapper_lpf.txt":                later("NVSwitch log: no check asks for it yet"),
 	"nvidia-smi_L_8gpu.txt":                               by("nvsmi", nvsmi.ParseList),
@@ -161,12 +167,12 @@ var fixtures = map[string]use{
 	"ray_status_1node_template.txt":                       later(servingLog),
 	"ray_status_2node_16gpu_idle.txt":                     later(servingLog),
 	"ray_status_gpu_seen_as_tpu.txt":                      later(servingLog),
-	"rccl_debug_7900xtx_rocm7.14.txt":                     later(ncclLog),
-	"rccl_ras_v2283_connection_reset.txt":                 later(rasState),
-	"rccl_ras_v2283_degraded.txt":                         later(rasState),
-	"rccl_ras_v2283_healthy.txt":                          later(rasState),
-	"rccl_ras_v2289_degraded.json":                        later(rasState),
-	"rccl_ras_v2289_healthy.json":                         later(rasState),
+	"rccl_debug_7900xtx_rocm7.14.txt":                     ncclLog,
+	"rccl_ras_v2283_connection_reset.txt":                 ncclLog,
+	"rccl_ras_v2283_degraded.txt":                         ncclLog,
+	"rccl_ras_v2283_healthy.txt":                          ncclLog,
+	"rccl_ras_v2289_degraded.json":                        ncclLog,
+	"rccl_ras_v2289_healthy.json":                         ncclLog,
 	"rdma_link_flapping_ib.txt":                           by("iproute", iproute.ParseRDMALink),
 	"rdma_link_mixed_ib_eth_vf_down.txt":                  by("iproute", iproute.ParseRDMALink),
 	"rdma_link_strixhalo_cx_25g.txt":                      by("iproute", iproute.ParseRDMALink),
@@ -185,16 +191,19 @@ var fixtures = map[string]use{
 	"sysfs_infiniband_mlx5_0_h100.txt":                    sysfsCopy,
 	"sysfs_infiniband_mlx5_0_procfs.txt":                  sysfsCopy,
 	"sysfs_infiniband_mlx5_1_h100.txt":                    sysfsCopy,
-	"uccl_gid_version_read_failed.txt":                    later(ncclLog),
+	"uccl_gid_version_read_failed.txt":                    later("another library's log"),
 	"ucx_mlx5dv_errors.txt":                               later("UCX's log during prove, issue 5"),
 	"vllm_bench_serve_hetero_fp8_30b.txt":                 later(servingLog),
 	"vllm_gpu_worker_uma_memory_line.txt":                 later(servingLog),
 	"vllm_placement_group_wait.txt":                       later(servingLog),
 	"vllm_pp2_startup_log_0.5.2.txt":                      later(servingLog),
 	"vllm_ray_r9700_connect_log.txt":                      later(servingLog),
-	"vllm_ray_worker_nccl_p2p_32ranks.txt":                later(servingLog),
+	"vllm_ray_worker_nccl_p2p_32ranks.txt":                ncclLog,
 	"vllm_spark_launch_cluster_linklocal.txt":             later(servingLog),
 }
+
+// ncclLog is a job's log; what it says is asserted where transports are named.
+var ncclLog = by("../transport", func(b []byte) (nccllog.Log, error) { return nccllog.Read(bytes.NewReader(b)) })
 
 var kernelLog = by("kmsg", func(b []byte) ([]kmsg.Event, error) { return kmsg.Parse(b), nil })
 
@@ -259,7 +268,7 @@ func asserted(t *testing.T, pkg, name string) bool {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if filepath.Base(file) == "fixtures_test.go" {
+		if file == "fixtures_test.go" {
 			continue
 		}
 		b, err := os.ReadFile(file)
