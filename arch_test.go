@@ -46,8 +46,8 @@ var layers = []layer{
 	{"internal/edit/*", true, []string{"edit"}}, // one foreign format each, written
 	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
 	{"internal/design", true, []string{"fact", "topo", "platform", "nodeset", "unit"}},
-	{"internal/history", true, []string{"fact"}},
-	{"internal/report", true, []string{"check", "compat", "transport", "trial", "forecast", "why", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
+	{"internal/history", true, []string{"fact", "unit"}},
+	{"internal/report", true, []string{"history", "check", "compat", "transport", "trial", "forecast", "why", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
