@@ -35,6 +35,7 @@ var layers = []layer{
 	{"internal/platform", true, []string{"fact", "unit"}},
 	{"internal/check", true, []string{"fact", "topo", "platform", "spec", "nodeset", "unit"}},
 	{"internal/compat", true, []string{"fact", "platform", "spec", "nodeset"}},
+	{"internal/collective", true, nil},
 	{"internal/transport", true, []string{"check", "fact", "platform", "nodeset", "unit", "format/nccllog"}},
 	{"internal/trial", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit"}},
 	{"internal/forecast", true, []string{"fact", "platform", "trial", "unit"}},
