@@ -16,8 +16,10 @@ import (
 	"sync"
 	"time"
 
+	"weft/internal/history"
 	"weft/internal/trial"
 	"weft/internal/verbs"
+	"weft/internal/watch/local"
 )
 
 // Ask is one thing to do.
@@ -74,6 +76,8 @@ type Answer struct {
 	File     string         `json:"file,omitempty"` // what the child wrote into {file}
 	Exit     int            `json:"exit,omitempty"`
 	GPUs     []GPUBandwidth `json:"gpus,omitempty"`
+
+	Look *history.Look `json:"look,omitempty"` // what weft watch reads
 }
 
 // Hello is what a node says first.
@@ -111,6 +115,7 @@ type server struct {
 	mu   sync.Mutex
 	held map[string]io.Closer // connections, listeners and children by the asker's name
 	lib  *verbs.Lib
+	eye  *local.Reader // made when it is first asked for
 }
 
 // Serve does what it is asked until in ends or ctx is done, and then lets go of all it
@@ -124,6 +129,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		s.closeAll()
 		wg.Wait()
 		s.closeAll() // what was opened meanwhile
+		s.closeEye()
 	}()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), maxAsk)
@@ -177,6 +183,7 @@ var table = map[string]func(*server, context.Context, Ask) (Answer, error){
 	"start":      (*server).start,
 	"wait":       (*server).wait,
 	"gpu membw":  (*server).gpuMemory,
+	"look":       (*server).look,
 }
 
 // longest is how long anything may take that was asked without a limit.

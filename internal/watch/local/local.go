@@ -1,0 +1,291 @@
+// Package local looks at this machine's RDMA ports and GPUs, cheaply and again and again:
+// files of sysfs stay open and are read with one call each. Edge: it reads; history judges.
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weft/internal/fact"
+	"weft/internal/history"
+	"weft/internal/unit"
+)
+
+// How often what changes seldom is read.
+const (
+	findEvery = 30 * time.Second // devices come and go
+	gidsEvery = 30 * time.Second // hundreds of files a port
+	gpusEvery = 15 * time.Second
+	badAgain  = time.Hour // functions that firmware restricts refuse, and the kernel logs each refusal
+)
+
+// maxOpen bounds the files that stay open; beyond that they are opened for each read.
+const maxOpen = 8192
+
+// Reader reads this machine. It is safe for use by several goroutines.
+type Reader struct {
+	root string // "/" but in tests
+
+	mu    sync.Mutex
+	boot  string
+	ports []*port
+	found time.Time
+	gids  time.Time
+	lost  bool                 // a file went away: devices changed
+	bad   map[string]time.Time // files that refused, and when they are tried again
+	open  int
+	buf   [4096]byte
+
+	gpu *gpus
+}
+
+// port is one port and its open files.
+type port struct {
+	look     history.PortLook // what does not change
+	dir      string
+	state    *file
+	phys     *file
+	rate     *file
+	mtu      *file
+	carrier  *file
+	names    []string // of counters
+	counters []*file
+	table    []string // GIDs, as last read
+	tabled   bool
+}
+
+// New makes a reader of the machine below root.
+func New(root string) *Reader {
+	if root == "" {
+		root = "/"
+	}
+	return &Reader{root: root, bad: map[string]time.Time{}, gpu: newGPUs(root)}
+}
+
+// Close closes all files.
+func (r *Reader) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop()
+	r.gpu.close()
+}
+
+func (r *Reader) drop() {
+	for _, p := range r.ports {
+		p.close(r)
+	}
+	r.ports = nil
+}
+
+// Look reads everything that is due.
+func (r *Reader) Look(now time.Time) *history.Look {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.boot == "" {
+		r.boot = r.word("proc/sys/kernel/random/boot_id")
+	}
+	if r.lost || r.found.IsZero() || now.Sub(r.found) >= findEvery || now.Before(r.found) {
+		r.find(now)
+	}
+	l := &history.Look{Boot: r.boot, Ports: make([]history.PortLook, len(r.ports))}
+	tables := r.gids.IsZero() || now.Sub(r.gids) >= gidsEvery || now.Before(r.gids)
+	if tables {
+		r.gids = now
+	}
+	for i, p := range r.ports {
+		r.read(p, &l.Ports[i], now, tables)
+	}
+	l.GPUs, l.GPUd = r.gpu.get(now)
+	return l
+}
+
+// read reads one port.
+func (r *Reader) read(p *port, q *history.PortLook, now time.Time, table bool) {
+	*q = p.look
+	q.State = afterColon(p.state.text(r))
+	q.Phys = afterColon(p.phys.text(r))
+	if rate, err := unit.ParseRate(p.rate.text(r)); err == nil {
+		q.Rate = fact.Some(rate)
+	}
+	if v, ok := p.mtu.number(r); ok {
+		q.MTU = fact.Some(int(v))
+	}
+	if v, ok := p.carrier.number(r); ok {
+		q.Carrier = fact.Some(v)
+	}
+	q.Count.Names, q.Count.Values = p.names, make([]uint64, len(p.counters))
+	refused := false
+	for i, f := range p.counters {
+		v, ok := f.number(r)
+		if !ok {
+			refused = true
+			r.bad[f.path] = now.Add(badAgain)
+		}
+		q.Count.Values[i] = v
+	}
+	if refused { // without what refused, now and until it is tried again
+		p.leaveOut(r)
+		q.Count = history.Counters{}
+		r.found = time.Time{}
+	}
+	if table {
+		q.GIDs, q.GIDd = r.readGIDs(p)
+		p.table, p.tabled = q.GIDs, q.GIDd
+	}
+}
+
+// leaveOut drops the counters that refused.
+func (p *port) leaveOut(r *Reader) {
+	var names []string
+	var files []*file
+	for i, f := range p.counters {
+		if _, bad := r.bad[f.path]; bad {
+			f.close(r)
+			continue
+		}
+		names, files = append(names, p.names[i]), append(files, f)
+	}
+	p.names, p.counters = names, files
+}
+
+// find looks which devices there are. Ports that are still there keep their files.
+func (r *Reader) find(now time.Time) {
+	r.found, r.lost = now, false
+	for path, until := range r.bad {
+		if now.After(until) {
+			delete(r.bad, path)
+		}
+	}
+	had := map[string]*port{}
+	for _, p := range r.ports {
+		had[p.look.Name] = p
+	}
+	r.ports = nil
+	for _, dev := range r.list("sys/class/infiniband", history.MaxPorts) {
+		for _, num := range r.list("sys/class/infiniband/"+dev+"/ports", 16) {
+			n, err := strconv.Atoi(num)
+			if err != nil || n < 1 || len(r.ports) >= history.MaxPorts {
+				continue
+			}
+			name := dev + "/" + num
+			p := had[name]
+			if p != nil && !p.state.gone && p.same(r) {
+				delete(had, name)
+				r.ports = append(r.ports, p)
+				continue
+			}
+			r.ports = append(r.ports, r.openPort(dev, n))
+		}
+	}
+	for _, p := range had {
+		p.close(r)
+	}
+	slices.SortFunc(r.ports, func(a, b *port) int { return strings.Compare(a.look.Name, b.look.Name) })
+}
+
+// same reports whether a port has the netdev and the counters that it had.
+func (p *port) same(r *Reader) bool {
+	return p.look.Netdev == r.netdev(p.look.Device, p.dir) && slices.Equal(p.names, r.counterNames(p.dir))
+}
+
+// counterNames are the counters of a port that do not refuse.
+func (r *Reader) counterNames(dir string) []string {
+	var names []string
+	for _, folder := range []string{"/counters", "/hw_counters"} {
+		for _, name := range r.list(dir+folder, history.MaxCounters) {
+			if _, bad := r.bad[filepath.Join(r.root, dir, folder, name)]; !bad && !history.NotCounted(name) && len(names) < history.MaxCounters {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (r *Reader) openPort(dev string, num int) *port {
+	dir := "sys/class/infiniband/" + dev + "/ports/" + strconv.Itoa(num)
+	p := &port{dir: dir, look: history.PortLook{Name: dev + "/" + strconv.Itoa(num), Device: dev, Num: num, Layer: r.word(dir + "/link_layer")}}
+	p.look.Netdev = r.netdev(dev, dir)
+	p.state, p.phys, p.rate = r.file(dir+"/state"), r.file(dir+"/phys_state"), r.file(dir+"/rate")
+	if _, err := os.Stat(filepath.Join(r.root, "sys/class/infiniband", dev, "device")); err != nil {
+		p.look.Soft = true
+	}
+	if p.look.Netdev != "" {
+		p.mtu, p.carrier = r.file("sys/class/net/"+p.look.Netdev+"/mtu"), r.file("sys/class/net/"+p.look.Netdev+"/carrier_down_count")
+	}
+	p.names = r.counterNames(dir)
+	for _, name := range p.names {
+		path := dir + "/counters/" + name
+		if _, err := os.Stat(filepath.Join(r.root, path)); err != nil {
+			path = dir + "/hw_counters/" + name
+		}
+		p.counters = append(p.counters, r.file(path))
+	}
+	return p
+}
+
+// netdev is the interface of a port: its GIDs say it, and rxe its parent.
+func (r *Reader) netdev(dev, dir string) string {
+	for _, path := range []string{dir + "/gid_attrs/ndevs/0", "sys/class/infiniband/" + dev + "/parent"} {
+		if name := r.word(path); name != "" && !strings.ContainsAny(name, "/.") {
+			return name
+		}
+	}
+	return ""
+}
+
+// maxTable bounds how much of a GID table is read.
+const maxTable = history.MaxGIDs
+
+// readGIDs reads the table of a port; entries without a GID are zero.
+func (r *Reader) readGIDs(p *port) ([]string, bool) {
+	var out []string
+	names := r.list(p.dir+"/gids", maxTable)
+	index := make([]int, 0, len(names))
+	for _, name := range names {
+		if i, err := strconv.Atoi(name); err == nil {
+			index = append(index, i)
+		}
+	}
+	slices.Sort(index)
+	for _, i := range index {
+		num := strconv.Itoa(i)
+		gid := r.word(p.dir + "/gids/" + num)
+		if gid == "" || strings.Trim(gid, "0:") == "" {
+			continue
+		}
+		out = append(out, history.GIDText(i, r.word(p.dir+"/gid_attrs/types/"+num), gid))
+	}
+	return out, len(index) > 0
+}
+
+func (p *port) close(r *Reader) {
+	for _, f := range append([]*file{p.state, p.phys, p.rate, p.mtu, p.carrier}, p.counters...) {
+		f.close(r)
+	}
+}
+
+// list names what is in a folder, in order, at most so many.
+func (r *Reader) list(dir string, most int) []string {
+	d, err := os.Open(filepath.Join(r.root, dir))
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(most)
+	slices.Sort(names)
+	return names
+}
+
+// afterColon is "ACTIVE" of "4: ACTIVE".
+func afterColon(s string) string {
+	if _, after, ok := strings.Cut(s, ": "); ok {
+		return strings.TrimSpace(after)
+	}
+	return s
+}
