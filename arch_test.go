@@ -39,6 +39,7 @@ var layers = []layer{
 	{"internal/transport", true, []string{"check", "fact", "platform", "nodeset", "unit", "format/nccllog"}},
 	{"internal/trial", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit"}},
 	{"internal/forecast", true, []string{"fact", "platform", "trial", "unit"}},
+	{"internal/load", true, []string{"fact", "forecast"}},
 	{"internal/why", true, []string{"forecast", "check", "compat", "transport", "fact", "topo", "nodeset", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo", "platform", "spec"}},
 	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec"}},
@@ -48,13 +49,15 @@ var layers = []layer{
 	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
 	{"internal/design", true, []string{"fact", "topo", "platform", "nodeset", "unit"}},
 	{"internal/history", true, []string{"fact", "unit"}},
-	{"internal/report", true, []string{"history", "check", "compat", "transport", "trial", "forecast", "why", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
+	{"internal/report", true, []string{"history", "check", "compat", "transport", "trial", "forecast", "load", "why", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
 	{"internal/exec", false, nil},
 	{"internal/store", false, nil},
 	{"internal/term", false, nil},
+	{"internal/bench/standin", false, nil}, // imported by tests alone
+	{"internal/bench", false, []string{"load", "format/openai"}},
 	{"internal/verbs", false, []string{"unit"}},
 	{"internal/collect", false, []string{"exec", "dump", "format"}},
 	{"internal/journal", false, []string{"plan", "diff"}},
@@ -69,7 +72,7 @@ var layers = []layer{
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "plan", "design", "history", "report", "transport", "format/nccllog", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "forecast", "why", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "plan", "design", "history", "report", "transport", "format/nccllog", "format/vllmbench", "bench", "load", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "forecast", "why", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 
