@@ -42,7 +42,7 @@ var layers = []layer{
 	{"internal/load", true, []string{"fact", "forecast"}},
 	{"internal/why", true, []string{"forecast", "check", "compat", "transport", "fact", "topo", "nodeset", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo", "platform", "spec"}},
-	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec"}},
+	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec", "forecast", "trial", "nodeset", "unit", "format/raystatus"}},
 	{"internal/diff", true, nil},
 	{"internal/edit", true, nil},
 	{"internal/edit/*", true, []string{"edit"}}, // one foreign format each, written
@@ -65,7 +65,7 @@ var layers = []layer{
 	{"internal/apply", false, []string{"exec", "journal", "bring"}},
 	{"internal/verbs", false, nil},
 	{"internal/watch/local", false, []string{"history", "fact", "unit", "format/nvsmi"}},
-	{"internal/meter", false, []string{"trial", "verbs", "history", "watch/local"}},
+	{"internal/meter", false, []string{"trial", "collective", "verbs", "history", "watch/local"}},
 	{"internal/prove", false, []string{"exec", "bring", "meter", "verbs", "trial", "check", "fact", "topo", "unit", "nodeset", "format/perftest", "format/nccltests", "format/nccllog", "transport"}},
 	{"internal/lab/own", false, nil},
 	{"internal/lab/ib", false, []string{"lab/own"}},
