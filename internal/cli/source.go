@@ -33,6 +33,9 @@ type look struct {
 // look gets the facts that a command asks for: from -F, or live from the nodes of
 // weft.yaml, or live from this machine.
 func (a *app) look(ctx context.Context) (*look, error) {
+	if a.again != nil {
+		return a.again, nil
+	}
 	l := &look{}
 	var err error
 	if a.from != "" {

@@ -46,7 +46,7 @@ func Links(c *check.Case) []Link {
 		case h.limiter != s.portWords:
 			l.Limit, l.Why = "MTU", fmt.Sprintf("MTU %d", s.mtu)
 		case strings.HasPrefix(s.portWords, "half "):
-			l.Limit, l.Why = "twin", "half the port: its twin has the other"
+			l.Limit, l.Why = "twin", "half the port (twin)"
 		default:
 			l.Limit, l.Why = "port", "port rate "+l.Rate.String()
 		}

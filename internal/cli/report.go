@@ -1,0 +1,429 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weft/internal/check"
+	"weft/internal/dump"
+	"weft/internal/fact"
+	"weft/internal/format"
+	"weft/internal/report"
+	"weft/internal/store"
+	"weft/internal/trial"
+	"weft/internal/why"
+)
+
+// reportFlags are what weft report is told.
+type reportFlags struct {
+	whyFlags
+	out, format, since string
+	shown              string // the proof; the other one is what a forecast takes its collectives from
+	now                bool
+}
+
+// reportFormats are what a report can be, and the endings of files that ask for it.
+var reportFormats = []struct {
+	name  string
+	ends  []string
+	write func(report.Document, io.Writer) error
+}{
+	{"html", []string{".html", ".htm"}, report.Document.HTML},
+	{"md", []string{".md", ".markdown"}, report.Document.Markdown},
+	{"junit", []string{".xml"}, report.Document.JUnit},
+	{"json", []string{".json"}, func(d report.Document, w io.Writer) error { return report.JSON(w, "report", d) }},
+}
+
+func (a *app) report() *cobra.Command {
+	f := reportFlags{}
+	cmd := &cobra.Command{
+		Use:   "report -o FILE",
+		Short: "Write one file about the cluster: drawing, findings, proof, forecast, changes",
+		Long: `Writes all that is known about the cluster into one file that can be sent: the nodes,
+rails and switches drawn, with what limits each link; findings with their fixes; the
+numbers of the last proof as heat maps; forecast and token waterfall; what changed. An
+HTML file needs nothing else: it fetches nothing, prints, and works without script.
+
+It is made of what lies in .weft: the last look that weft check kept, the last proof,
+the last rehearsal; --now looks again, -F takes a dump. With --model it has a forecast,
+with --measured too it says where a token's time went. What is missing is named, with
+the command that would make it.
+
+The ending of FILE says what it becomes: .html, .md, .xml (JUnit) or .json; --format
+says so where there is no such ending. -o - is standard output.
+
+Exit codes: 0 written, whatever it says of the cluster, 2 trouble, 3 written, but a
+node did not answer or something in .weft could not be read.`,
+		Example: `  weft report -o cluster.html
+  weft report -o cluster.html --model gpt-oss-120b --measured 43.7
+  weft report -F lab.dump --since last-week.dump -o lab.md
+  weft report --format junit -o -`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.writeReport(cmd.Context(), &f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "output", "o", "", "file to write; - is standard output")
+	fl.StringVar(&f.format, "format", "", "html, md, junit or json (default: as the file ends)")
+	fl.BoolVar(&f.now, "now", false, "look at the nodes now instead of taking the last look that was kept")
+	fl.StringVar(&f.since, "since", "", "say what changed since this dump (default: the look before, if one was kept)")
+	fl.StringVar(&f.shown, "proof", "", "this proof: an ID, a file, last or none (default: last, if there is one and no -F)")
+	fl.StringVar(&f.rehearsal, "rehearsal", "", "this rehearsal: a file, last or none (default: last, if there is one and no -F)")
+	fl.StringVarP(&f.model, "model", "m", "", "forecast this model: a name, or its config.json")
+	fl.StringVar(&f.measured, "measured", "", "tokens/s of one sequence, as measured, like 22.9, or the time of a token, like 43.7ms: says where it went")
+	fl.StringVarP(&f.quant, "quant", "q", "", "how the model's weights are stored (default: as it is published)")
+	fl.StringVar(&f.hardware, "hardware", "", `forecast for hardware by name, like "2x gb10", instead of the nodes`)
+	fl.StringVar(&f.link, "link", "", "forecast for this link between nodes, like 100g-rdma (default: as the nodes have it)")
+	fl.StringVarP(&f.engine, "engine", "e", "vllm", "what serves the model")
+	fl.IntVar(&f.tp, "tp", 0, "tensor parallel over so many ranks")
+	fl.IntVar(&f.pp, "pp", 0, "pipeline parallel over so many stages")
+	fl.IntVarP(&f.batch, "batch", "b", 1, "sequences decoded together")
+	fl.IntVar(&f.context, "context", 4096, "tokens in the KV cache of each sequence")
+	fl.StringArrayVar(&f.logs, "log", nil, "log of NCCL or RCCL, for where a token's time went")
+	f.kv, f.prompt = "bf16", 1024
+	return cmd
+}
+
+// writeReport makes the document and writes it.
+func (a *app) writeReport(ctx context.Context, f *reportFlags) error {
+	write, err := a.reportFormat(f)
+	if err != nil {
+		return err
+	}
+	d, err := a.document(ctx, f)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := write(d, &b); err != nil {
+		return err
+	}
+	if f.out == "-" {
+		_, err := a.out.Write(b.Bytes())
+		return err
+	}
+	if err := writeWhole(f.out, b.Bytes()); err != nil {
+		return fail("weft report -o -", "%s: %v", f.out, plain(err))
+	}
+	fmt.Fprintf(a.err, "weft: wrote %s, %d KiB\n", f.out, (b.Len()+1023)/1024)
+	return nil
+}
+
+// reportFormat finds out what is to be written, and where.
+func (a *app) reportFormat(f *reportFlags) (func(report.Document, io.Writer) error, error) {
+	if a.json || a.jsonl {
+		if f.format != "" && f.format != "json" {
+			return nil, fail("weft report --help", "--json and --format %s contradict each other", f.format)
+		}
+		f.format = "json"
+		if f.out == "" {
+			f.out = "-"
+		}
+	}
+	if f.out == "" && f.format == "" {
+		return nil, fail("weft report -o report.html", "no file: -o says which")
+	}
+	if f.out == "" {
+		f.out = "-"
+	}
+	var names []string
+	for _, x := range reportFormats {
+		names = append(names, x.name)
+		if f.format == x.name || f.format == "" && slices.Contains(x.ends, strings.ToLower(filepath.Ext(f.out))) {
+			return x.write, nil
+		}
+	}
+	if f.format != "" {
+		return nil, fail("weft report --help", "--format %s: want one of %s", f.format, strings.Join(names, ", "))
+	}
+	return nil, fail("weft report -o report.html", "-o %s: its ending is none of .html, .md, .xml and .json, and there is no --format", f.out)
+}
+
+// writeWhole writes a file whole or not at all; what is not a file, like /dev/null or a
+// pipe, is written to.
+func writeWhole(path string, b []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, b, 0o644)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".weft-report-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // once it has its name this finds nothing
+	_, werr := tmp.Write(b)
+	if cerr := tmp.Close(); werr == nil {
+		werr = cerr
+	}
+	if werr == nil {
+		werr = os.Chmod(tmp.Name(), 0o644)
+	}
+	if werr == nil {
+		werr = os.Rename(tmp.Name(), path)
+	}
+	return werr
+}
+
+// document gathers what there is.
+func (a *app) document(ctx context.Context, f *reportFlags) (report.Document, error) {
+	l, taken, err := a.reportLook(ctx, f)
+	if err != nil {
+		return report.Document{}, err
+	}
+	r := judge(l, check.All)
+	d := report.DocumentOf(l.kase, r)
+	d.Made, d.Weft, d.Taken = time.Now().UTC().Format(time.RFC3339), Version(), taken
+	if slices.ContainsFunc(l.kase.Nodes, func(n *fact.Node) bool { return n.Down != "" }) {
+		a.code = exitIncomplete
+	}
+	for _, n := range l.notes {
+		fmt.Fprintln(a.err, "weft: "+n)
+	}
+	if err := a.reportSince(f, l, r, &d); err != nil {
+		return d, err
+	}
+	if err := a.reportProof(f, &d); err != nil {
+		return d, err
+	}
+	if err := a.reportRehearsal(f, &d); err != nil {
+		return d, err
+	}
+	return d, a.reportModel(ctx, f, l, &d)
+}
+
+// reportLook takes -F, or the last look that was kept, or looks.
+func (a *app) reportLook(ctx context.Context, f *reportFlags) (l *look, taken string, err error) {
+	if a.from == "" && !f.now {
+		if l, err = a.keptLook(); err != nil {
+			return nil, "", err
+		}
+	}
+	if l == nil {
+		a.keep = true
+		if l, err = a.look(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	return l, takenOf(l.dump), nil
+}
+
+// keptLook is the last look that lies in .weft, judged by the weft.yaml of now and with
+// the look before it, as weft check had it; nil when there is none.
+func (a *app) keptLook() (*look, error) {
+	want, _, folder, err := a.spec(nil)
+	if err != nil {
+		return nil, err
+	}
+	a.folder = folder
+	kept := store.At(folder).Dumps()
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	l := &look{source: "weft.yaml"}
+	if l.dump, l.notes, err = a.readFrom(kept[len(kept)-1]); err != nil {
+		return nil, err
+	}
+	if err := a.only(l.dump); err != nil {
+		return nil, err
+	}
+	l.kase = &check.Case{Cluster: format.Facts(l.dump), Want: want}
+	if len(kept) > 1 {
+		if before, _, err := a.readFrom(kept[len(kept)-2]); err == nil {
+			facts := format.Facts(before)
+			l.kase.Before = &facts
+			was, _ := time.Parse(time.RFC3339, takenOf(before)) // zero when it does not say
+			is, err := time.Parse(time.RFC3339, takenOf(l.dump))
+			if err == nil && !was.IsZero() {
+				l.kase.Since = is.Sub(was)
+			}
+		}
+	}
+	return l, nil
+}
+
+// takenOf is when a dump was made, as its note says.
+func takenOf(d *dump.Dump) string {
+	for _, word := range strings.Fields(d.Note) {
+		if t, err := time.Parse(time.RFC3339, word); err == nil {
+			return t.UTC().Format(time.RFC3339)
+		}
+	}
+	return ""
+}
+
+// reportSince compares with --since, or with the look before the one that is told.
+func (a *app) reportSince(f *reportFlags, l *look, r report.Findings, d *report.Document) error {
+	path, source := f.since, f.since
+	if path == "" && a.from == "" {
+		kept := store.At(a.folder).Dumps()
+		if n := len(kept); n > 1 {
+			path, source = kept[n-2], "the look before"
+		}
+	}
+	if path == "" {
+		next := "weft check"
+		if a.from != "" {
+			next = "weft report -F " + shellWord(a.from) + " --since EARLIER.dump"
+		}
+		d.Lacks = append(d.Lacks, report.Lack{What: "what changed", Why: "there is no earlier look to compare with", Next: next})
+		return nil
+	}
+	was, _, err := a.readFrom(path)
+	if err == nil {
+		err = a.only(was)
+	}
+	switch {
+	case err != nil && f.since != "":
+		return err
+	case err != nil:
+		a.code = exitIncomplete
+		d.Lacks = append(d.Lacks, report.Lack{What: "what changed", Why: err.Error(), Next: "weft check"})
+		return nil
+	}
+	before := &check.Case{Cluster: format.Facts(was), Want: l.kase.Want}
+	d.Since = report.SinceOf(before, l.kase, judge(&look{source: source, kase: before}, check.All), r)
+	d.Since.Source, d.Since.Taken = source, takenOf(was)
+	return nil
+}
+
+// reportProof takes the proof that is asked for, or the last, and the one before it.
+func (a *app) reportProof(f *reportFlags, d *report.Document) error {
+	lack := func(why string) {
+		d.Lacks = append(d.Lacks, report.Lack{What: "proof", Why: why, Next: "weft prove"})
+	}
+	kept := store.At(a.folder).Proofs()
+	asked := f.shown != "" && f.shown != "last"
+	switch {
+	case f.shown == "none":
+		return nil
+	case f.shown == "" && a.from != "":
+		lack("a dump holds no measurements; --proof FILE adds them")
+		return nil
+	case !asked && len(kept) == 0:
+		lack("nothing was measured yet")
+		return nil
+	}
+	name := f.shown
+	if name == "" {
+		name = "last"
+	}
+	p, err := a.proofNamed(name)
+	switch {
+	case err != nil && f.shown != "":
+		return fail("weft prove", "--proof %s: %v", f.shown, plain(err))
+	case err != nil:
+		a.code = exitIncomplete
+		lack(fmt.Sprintf("the last one could not be read: %v", plain(err)))
+		return nil
+	}
+	d.Proof = &report.ProofReport{Proof: *p}
+	at := slices.IndexFunc(kept, func(path string) bool { return strings.TrimSuffix(filepath.Base(path), ".json") == p.ID })
+	if at > 0 {
+		if old, err := a.proofNamed(kept[at-1]); err == nil {
+			d.Proof.Against, d.Proof.Changes = old.ID, trial.Compare(*old, *p)
+		}
+	}
+	return nil
+}
+
+// reportRehearsal takes the rehearsal that is asked for, or the last.
+func (a *app) reportRehearsal(f *reportFlags, d *report.Document) error {
+	path, asked := f.rehearsal, f.rehearsal != "" && f.rehearsal != "last"
+	if path == "none" || path == "" && a.from != "" {
+		return nil
+	}
+	if !asked {
+		kept, _ := filepath.Glob(filepath.Join(a.folder, ".weft", "rehearsals", "*.json")) // the pattern is good
+		if len(kept) == 0 {
+			return nil
+		}
+		slices.Sort(kept) // named by time
+		path = kept[len(kept)-1]
+	}
+	b, err := readLimited(path, why.MaxRehearsal)
+	if err == nil {
+		d.Rehearsal, err = why.ParseRehearsal(b)
+	}
+	switch {
+	case err != nil && f.rehearsal != "":
+		return fail("weft report --help", "--rehearsal %s: %v", path, plain(err))
+	case err != nil:
+		a.code = exitIncomplete
+		d.Lacks = append(d.Lacks, report.Lack{What: "rehearsal", Why: fmt.Sprintf("%s: %v", path, plain(err)), Next: "weft report --rehearsal none -o " + shellWord(f.out)})
+		return nil
+	}
+	if d.Rehearsal.ID == "" {
+		d.Rehearsal.ID = strings.TrimSuffix(filepath.Base(path), ".json")
+	}
+	return nil
+}
+
+// reportModel forecasts the model that is asked for, and says where a token's time went
+// if one was measured. Nodes that tell no hardware are no reason to write nothing.
+func (a *app) reportModel(ctx context.Context, f *reportFlags, l *look, d *report.Document) error {
+	if f.model == "" {
+		if f.measured != "" {
+			return fail("weft forecast list", "--measured %s: of which model? --model says so", f.measured)
+		}
+		d.Lacks = append(d.Lacks, report.Lack{What: "forecast and token waterfall", Why: "no model was named", Next: "weft report -o report.html --model gpt-oss-120b --measured TOKENS/S"})
+		return nil
+	}
+	a.again = l
+	defer func() { a.again = nil }()
+	code := a.code
+	if d.Proof != nil && slices.Contains(d.Proof.Trials, "nccl.allreduce") {
+		f.proof = d.Proof.ID
+		if f.shown != "" && f.shown != "last" {
+			f.proof = f.shown
+		}
+	}
+	r, err := a.foresee(ctx, &f.forecastFlags)
+	if err != nil && f.proof != "" { // its all-reduce is none that a forecast can use
+		f.proof = ""
+		r, err = a.foresee(ctx, &f.forecastFlags)
+	}
+	var t *trouble
+	switch {
+	case errors.As(err, &t) && strings.HasPrefix(t.what, l.source+": "):
+		a.code = exitIncomplete
+		d.Lacks = append(d.Lacks, report.Lack{What: "forecast", Why: t.what, Next: "weft report -o report.html --model " + shellWord(f.model) + ` --hardware "2x gb10"`})
+		return nil
+	case err != nil:
+		return reportTrouble(err)
+	}
+	d.Forecast = &r
+	if f.measured == "" {
+		d.Lacks = append(d.Lacks, report.Lack{What: "where a real token's time went", Why: "no measurement was given", Next: "weft report -o report.html --model " + shellWord(f.model) + " --measured TOKENS/S"})
+		return nil
+	}
+	w, err := a.explainToken(ctx, &f.whyFlags)
+	if err != nil {
+		return reportTrouble(err)
+	}
+	a.code = code // what it says of the cluster is no trouble of the report
+	d.Why = &w
+	return nil
+}
+
+// reportTrouble makes the next command of a trouble this command's.
+func reportTrouble(err error) error {
+	var t *trouble
+	if !errors.As(err, &t) {
+		return err
+	}
+	out := *t
+	for _, of := range []string{"forecast", "why"} {
+		out.next = strings.Replace(out.next, "weft "+of+" --help", "weft report --help", 1)
+	}
+	return &out
+}
