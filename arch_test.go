@@ -49,7 +49,7 @@ var layers = []layer{
 	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
 	{"internal/design", true, []string{"fact", "topo", "platform", "nodeset", "unit"}},
 	{"internal/history", true, []string{"fact", "unit"}},
-	{"internal/report", true, []string{"history", "check", "compat", "transport", "trial", "forecast", "load", "why", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
+	{"internal/report", true, []string{"history", "job", "format/englog", "check", "compat", "transport", "trial", "forecast", "load", "why", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
@@ -67,12 +67,13 @@ var layers = []layer{
 	{"internal/watch/local", false, []string{"history", "fact", "unit", "format/nvsmi"}},
 	{"internal/meter", false, []string{"trial", "collective", "verbs", "history", "watch/local"}},
 	{"internal/prove", false, []string{"exec", "bring", "meter", "verbs", "trial", "check", "fact", "topo", "unit", "nodeset", "format/perftest", "format/nccltests", "format/nccllog", "transport"}},
+	{"internal/serve", false, []string{"exec", "job", "format/englog", "format/raystatus", "format/nccllog", "transport", "trial", "check", "prove", "meter"}},
 	{"internal/lab/own", false, nil},
 	{"internal/lab/ib", false, []string{"lab/own"}},
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "plan", "design", "history", "report", "transport", "format/nccllog", "format/vllmbench", "bench", "load", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "forecast", "why", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "serve", "plan", "design", "history", "report", "transport", "format/nccllog", "format/vllmbench", "bench", "load", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "forecast", "why", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 

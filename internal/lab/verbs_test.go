@@ -145,8 +145,8 @@ func (m measure) String() string {
 
 func (m measure) options(gid int) verbs.Options {
 	o := verbs.Options{Op: m.op, Size: 65536, Depth: 128, Batch: 1, GID: gid, Inline: -1, Timeout: 18, Wait: m.wait}
-	if m.latency {
-		o.Size, o.Depth = 2, 1
+	if m.latency { // perftest's latencies travel inline, its bandwidths do not
+		o.Size, o.Depth, o.Inline = 2, 1, 0
 	}
 	return o
 }

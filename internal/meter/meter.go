@@ -38,6 +38,10 @@ type Ask struct {
 	Env  []string    `json:"env,omitempty"`  // start
 	Port int         `json:"port,omitempty"` // start: the TCP port that the child listens on when it is ready
 	Text string      `json:"text,omitempty"` // start: what it reads on its standard input
+
+	Group    *Group    `json:"group,omitempty"`    // group open
+	Join     *Join     `json:"join,omitempty"`     // group join
+	Rehearse *Rehearse `json:"rehearse,omitempty"` // rehearse
 }
 
 // RDMA is a connection to open.
@@ -76,6 +80,9 @@ type Answer struct {
 	File     string         `json:"file,omitempty"` // what the child wrote into {file}
 	Exit     int            `json:"exit,omitempty"`
 	GPUs     []GPUBandwidth `json:"gpus,omitempty"`
+
+	Peers     []*verbs.Peer `json:"peers,omitempty"` // of a group: what each other rank must know
+	Rehearsed *Rehearsed    `json:"rehearsed,omitempty"`
 
 	Look *history.Look `json:"look,omitempty"` // what weft watch reads
 }
@@ -184,6 +191,9 @@ var table = map[string]func(*server, context.Context, Ask) (Answer, error){
 	"wait":       (*server).wait,
 	"gpu membw":  (*server).gpuMemory,
 	"look":       (*server).look,
+	"group open": (*server).openGroup,
+	"group join": (*server).joinGroup,
+	"rehearse":   (*server).rehearse,
 }
 
 // longest is how long anything may take that was asked without a limit.

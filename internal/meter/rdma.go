@@ -101,7 +101,10 @@ func (s *server) push(ctx context.Context, a Ask) (Answer, error) {
 func silent(err error) error {
 	var stall *verbs.StallError
 	var bad *verbs.CompletionError
+	var known *classed
 	switch {
+	case errors.As(err, &known):
+		return err
 	case errors.As(err, &stall):
 		return class("peer", fmt.Errorf("%w: nothing is acknowledged: a firewall (RoCE is 4791/udp), a peer that is gone, or full-size packets that vanish on the way", err))
 	case errors.As(err, &bad):

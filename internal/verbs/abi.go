@@ -314,9 +314,10 @@ const (
 
 	wcSuccess = 0
 
-	wrRDMAWrite = 0
-	wrSend      = 2
-	wrRDMARead  = 4
+	wrRDMAWrite    = 0
+	wrRDMAWriteImm = 1
+	wrSend         = 2
+	wrRDMARead     = 4
 )
 
 // Completion statuses.

@@ -19,7 +19,7 @@ type Device struct {
 	link portAttr
 
 	mu     sync.Mutex
-	conns  map[*Conn]bool
+	made   map[interface{ Close() }]bool // connections and groups
 	closed bool
 }
 
@@ -54,7 +54,7 @@ func (l *Lib) open(p unsafe.Pointer, info *device, name string, port int) (*Devi
 	if err != nil {
 		return nil, openError(name, uverbs, err)
 	}
-	d := &Device{lib: l, name: name, port: port, ctx: ctx, conns: map[*Conn]bool{}}
+	d := &Device{lib: l, name: name, port: port, ctx: ctx, made: map[interface{ Close() }]bool{}}
 	if err := d.look(); err != nil {
 		d.Close()
 		return nil, err
@@ -119,19 +119,19 @@ func (d *Device) Close() {
 		return
 	}
 	d.closed = true
-	conns := d.conns
-	d.conns = nil
+	made := d.made
+	d.made = nil
 	d.mu.Unlock()
-	for c := range conns {
+	for c := range made {
 		c.Close()
 	}
 	d.lib.closeDevice(d.ctx)
 }
 
-func (d *Device) remove(c *Conn) {
+func (d *Device) remove(c interface{ Close() }) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.conns, c)
+	delete(d.made, c)
 }
 
 // mtuBytes is enum ibv_mtu in bytes: 1 is 256, 5 is 4096.

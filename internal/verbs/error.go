@@ -41,8 +41,8 @@ var means = map[uint32]string{
 }
 
 // failed makes an error of a completion.
-func (c *Conn) failed(w *completion) error {
-	return &CompletionError{c.o.Op, w.status, c.dev.lib.wcStatusStr(w.status), w.vendorErr, means[w.status]}
+func (b *base) failed(w *completion) error {
+	return &CompletionError{b.o.Op, w.status, b.dev.lib.wcStatusStr(w.status), w.vendorErr, means[w.status]}
 }
 
 // StallError is a wait in which nothing happened for too long.

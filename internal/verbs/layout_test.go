@@ -268,6 +268,7 @@ func layout() []value {
 		{"IBV_WC_RESP_TIMEOUT_ERR", wcRespTimeout},
 		{"IBV_WC_GENERAL_ERR", wcGeneral},
 		{"IBV_WR_RDMA_WRITE", wrRDMAWrite},
+		{"IBV_WR_RDMA_WRITE_WITH_IMM", wrRDMAWriteImm},
 		{"IBV_WR_SEND", wrSend},
 		{"IBV_WR_RDMA_READ", wrRDMARead},
 	}

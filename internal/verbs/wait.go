@@ -58,22 +58,22 @@ func (c *Conn) begin(ctx context.Context) (end func(*error), err error) {
 
 // await takes what completes, waiting for it: one completion at least. It gives up after
 // limit, and when the run is told to stop.
-func (c *Conn) await(limit time.Duration) (int, error) {
-	if n, err := c.take(); n != 0 || err != nil {
+func (b *base) await(limit time.Duration) (int, error) {
+	if n, err := b.take(); n != 0 || err != nil {
 		return n, err
 	}
-	if c.sleeper != nil {
-		return c.awaitEvent(limit)
+	if b.sleeper != nil {
+		return b.awaitEvent(limit)
 	}
 	var began time.Time
 	for {
-		n, err := c.takeLong()
+		n, err := b.takeLong()
 		switch {
 		case n != 0 || err != nil:
 			return n, err
 		case began.IsZero(): // asked for only now: it may be the message that is measured
 			began = time.Now()
-		case c.stop.Load() != 0:
+		case b.stop.Load() != 0:
 			return 0, errStopped
 		case time.Since(began) > limit:
 			return 0, &StallError{"completion", limit}
@@ -82,26 +82,26 @@ func (c *Conn) await(limit time.Duration) (int, error) {
 }
 
 // awaitEvent is await asleep.
-func (c *Conn) awaitEvent(limit time.Duration) (int, error) {
+func (b *base) awaitEvent(limit time.Duration) (int, error) {
 	began := time.Now()
 	for {
-		if r := c.notify.do(); r != 0 {
+		if r := b.notify.do(); r != 0 {
 			return 0, postError("ibv_req_notify_cq", r)
 		}
-		if n, err := c.take(); n != 0 || err != nil { // it came before the request
+		if n, err := b.take(); n != 0 || err != nil { // it came before the request
 			return n, err
 		}
 		left := limit - time.Since(began)
 		switch {
-		case c.stop.Load() != 0:
+		case b.stop.Load() != 0:
 			return 0, errStopped
 		case left < 0:
 			return 0, &StallError{"completion", limit}
 		}
-		if err := c.sleeper.sleep(left); err != nil {
+		if err := b.sleeper.sleep(left); err != nil {
 			return 0, err
 		}
-		if n, err := c.take(); n != 0 || err != nil {
+		if n, err := b.take(); n != 0 || err != nil {
 			return n, err
 		}
 	}

@@ -26,12 +26,9 @@ type queues struct {
 	loud   []sendWR // one ping, signalled
 	quiet  []sendWR // one ping, not signalled
 	recvs  []recvWR // a batch of receives
-	done   []completion
 
-	post, postRecv, notify call
-	poll                   spin
-	watcher                watcher
-	credits                int // receives to be posted anew
+	watcher watcher
+	credits int // receives to be posted anew
 }
 
 // makeWork writes the lists.
@@ -49,7 +46,6 @@ func (c *Conn) makeWork() (err error) {
 		loud:   place[sendWR](c.work, 1),
 		quiet:  place[sendWR](c.work, 1),
 		recvs:  place[recvWR](c.work, recvBatch),
-		done:   place[completion](c.work, pollBatch),
 	}
 	bad := place[uintptr](c.work, 1)
 	opcode := map[Op]uint32{Write: wrRDMAWrite, Send: wrSend, Read: wrRDMARead}[c.o.Op]
@@ -75,11 +71,8 @@ func (c *Conn) makeWork() (err error) {
 			q.recvs[i].next = address(&q.recvs[i+1])
 		}
 	}
-	ops := &(*ibvContext)(c.dev.ctx).ops
-	q.post = call{fn: ops.postSend, a1: uintptr(c.qp), a3: address(&bad[0])}
-	q.postRecv = call{fn: ops.postRecv, a1: uintptr(c.qp), a3: address(&bad[0])}
-	q.poll.call = call{fn: ops.pollCQ, a1: uintptr(c.cq), a2: pollBatch, a3: address(&q.done[0])}
-	q.notify = call{fn: ops.reqNotifyCQ, a1: uintptr(c.cq)}
+	c.base.ready(c.work)
+	c.lane.ready(&c.base, address(&bad[0]))
 	c.queues = q
 	return nil
 }
@@ -94,18 +87,18 @@ func (c *Conn) aim(p Peer) {
 }
 
 // push posts a list of sends.
-func (c *Conn) push(list []sendWR) error {
-	c.post.a2 = address(&list[0])
-	if r := c.post.do(); r != 0 {
+func (q *lane) push(list []sendWR) error {
+	q.post.a2 = address(&list[0])
+	if r := q.post.do(); r != 0 {
 		return postError("ibv_post_send", r)
 	}
 	return nil
 }
 
 // pushRecvs posts a batch of receives.
-func (c *Conn) pushRecvs() error {
-	c.postRecv.a2 = address(&c.recvs[0])
-	if r := c.postRecv.do(); r != 0 {
+func (q *lane) pushRecvs(list []recvWR) error {
+	q.postRecv.a2 = address(&list[0])
+	if r := q.postRecv.do(); r != 0 {
 		return postError("ibv_post_recv", r)
 	}
 	return nil
@@ -124,7 +117,7 @@ func (c *Conn) fillReceives() error {
 		return nil
 	}
 	for range c.o.recvDepth(c.dev) / recvBatch {
-		if err := c.pushRecvs(); err != nil {
+		if err := c.pushRecvs(c.recvs); err != nil {
 			return err
 		}
 	}
@@ -142,23 +135,5 @@ func (c *Conn) replenish() error {
 		return nil
 	}
 	c.credits -= recvBatch
-	return c.pushRecvs()
-}
-
-// take takes what has completed, 0 when nothing has. The first failure is an error.
-func (c *Conn) take() (int, error) { return c.taken(c.poll.do()) }
-
-// takeLong does so again and again, until there is something, for a while.
-func (c *Conn) takeLong() (int, error) { return c.taken(c.poll.run(&c.stop, spins)) }
-
-func (c *Conn) taken(n int32) (int, error) {
-	if n < 0 {
-		return 0, fmt.Errorf("ibv_poll_cq: %d", n)
-	}
-	for i := range c.done[:n] {
-		if w := &c.done[i]; w.status != wcSuccess {
-			return 0, c.failed(w)
-		}
-	}
-	return int(n), nil
+	return c.pushRecvs(c.recvs)
 }
