@@ -81,17 +81,18 @@ type LiveFigures struct {
 
 // LiveNode is one node.
 type LiveNode struct {
-	Name  string     `json:"name"`
-	Level Level      `json:"level"`         // the worst of the node and its parts
-	State string     `json:"state"`         // "answers", "late", "lost", "waiting" (before its first answer)
-	Why   string     `json:"why,omitempty"` // when it does not answer
-	Seen  time.Time  `json:"seen"`          // its last answer; zero: none yet
-	Age   float64    `json:"age"`           // seconds since Seen
-	Boots int        `json:"boots"`         // times that it was seen to boot
-	Lost  int        `json:"lost"`          // times that it was lost, within Window
-	Ports []LivePort `json:"ports"`         // by name
-	GPUs  []LiveGPU  `json:"gpus,omitempty"`
-	Drift []Drift    `json:"drift,omitempty"` // of the node and all its parts
+	Name    string     `json:"name"`
+	Level   Level      `json:"level"`         // the worst of the node and its parts
+	State   string     `json:"state"`         // "answers", "late", "lost", "waiting" (before its first answer)
+	Why     string     `json:"why,omitempty"` // when it does not answer
+	Seen    time.Time  `json:"seen"`          // its last answer; zero: none yet
+	Age     float64    `json:"age"`           // seconds since Seen
+	Boots   int        `json:"boots"`         // times that it was seen to boot
+	Lost    int        `json:"lost"`          // times that it was lost, within Window
+	LostAll int        `json:"lost_all"`      // and since the watch began, over restarts
+	Ports   []LivePort `json:"ports"`         // by name
+	GPUs    []LiveGPU  `json:"gpus,omitempty"`
+	Drift   []Drift    `json:"drift,omitempty"` // of the node and all its parts
 }
 
 // LivePort is one RDMA port.

@@ -101,7 +101,7 @@ func (l *Live) summary() string {
 var nodeLevels = map[string]Level{"answers": Pass, "late": Unknown, "waiting": Unknown, "lost": Fail}
 
 func (t *Tracker) live(n *node, now time.Time) LiveNode {
-	l := LiveNode{Name: n.name, Level: nodeLevels[n.state], State: n.state, Why: n.why, Seen: n.seen, Boots: n.boots,
+	l := LiveNode{Name: n.name, Level: nodeLevels[n.state], State: n.state, Why: n.why, Seen: n.seen, Boots: n.boots, LostAll: n.losses,
 		Lost: Within(n.lost, now, t.rules.Window), Ports: make([]LivePort, 0, len(n.ports))}
 	if !n.seen.IsZero() {
 		l.Age = max(0, now.Sub(n.seen).Seconds())
@@ -228,6 +228,8 @@ func liveGPU(g GPULook) LiveGPU {
 	}
 	return l
 }
+
+var nan = math.NaN()
 
 // known makes a fact of a number; NaN is unknown.
 func known(f float64) fact.Val[float64] {

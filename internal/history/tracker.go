@@ -57,19 +57,20 @@ type list struct {
 }
 
 type node struct {
-	name  string
-	boot  string
-	boots int
-	seen  time.Time
-	why   string // of the last look that was missed since seen
-	state string
-	lost  []time.Time
-	ports map[string]*port
-	gpus  []GPULook
-	gone  bool // set while state is lost, so that it is said once
-	goods map[string]goodPort
-	ngpus int // GPUs in the good state; -1: not known
-	good  time.Time
+	name   string
+	boot   string
+	boots  int
+	seen   time.Time
+	why    string // of the last look that was missed since seen
+	state  string
+	lost   []time.Time
+	losses int
+	ports  map[string]*port
+	gpus   []GPULook
+	gone   bool // set while state is lost, so that it is said once
+	goods  map[string]goodPort
+	ngpus  int // GPUs in the good state; -1: not known
+	good   time.Time
 }
 
 type port struct {
@@ -157,7 +158,7 @@ func (t *Tracker) Add(name string, at time.Time, l *Look) (events []Event) {
 		here[q.Name] = true
 		p := n.ports[q.Name]
 		if p == nil {
-			if len(n.ports) >= MaxPorts && !n.forget() {
+			if len(n.ports) >= MaxPorts && !t.forget(n) {
 				t.Say(fmt.Sprintf("%s has more than %d ports: the rest is not watched", name, MaxPorts))
 				continue
 			}
@@ -192,15 +193,28 @@ func (t *Tracker) Add(name string, at time.Time, l *Look) (events []Event) {
 }
 
 // forget makes room for a port: of those that are gone, the one that is it for longest.
-func (n *node) forget() bool {
+func (t *Tracker) forget(n *node) bool {
 	oldest := ""
 	for key, p := range n.ports {
 		if p.look.State == "gone" && (oldest == "" || p.since.Before(n.ports[oldest].since) || p.since.Equal(n.ports[oldest].since) && key < oldest) {
 			oldest = key
 		}
 	}
-	delete(n.ports, oldest)
+	if oldest != "" {
+		t.release(n.ports[oldest])
+		delete(n.ports, oldest)
+	}
 	return oldest != ""
+}
+
+// forgetAfter is how long a port is remembered that is gone and no part of the good state.
+const forgetAfter = 24 * time.Hour
+
+// release gives back the room of a port's counters.
+func (t *Tracker) release(p *port) {
+	if p.list != nil {
+		t.series -= len(p.list.names)
+	}
 }
 
 // Miss notes that a node did not answer, or not with sense.
@@ -227,6 +241,11 @@ func (t *Tracker) Tick(now time.Time) (events []Event) {
 		events = append(events, t.review(n, now)...)
 		for _, key := range slices.Sorted(maps.Keys(n.ports)) {
 			p := n.ports[key]
+			if _, good := n.goods[key]; p.look.State == "gone" && !good && now.Sub(p.since) > forgetAfter {
+				t.release(p)
+				delete(n.ports, key)
+				continue
+			}
 			events = append(events, t.tell(name, now, t.healed(n, p, now))...)
 		}
 	}
@@ -246,6 +265,7 @@ func (t *Tracker) review(n *node, now time.Time) []Event {
 	if n.state == "lost" && !n.gone {
 		n.gone = true
 		n.lost = keep(n.lost, now)
+		n.losses++
 		text := fmt.Sprintf("%s is lost: %s", n.name, orWord(n.why, "it does not answer"))
 		if !n.seen.IsZero() {
 			text = fmt.Sprintf("%s is lost: it last answered %s ago: %s", n.name, Span(age), orWord(n.why, "no reason is known"))
