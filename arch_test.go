@@ -68,12 +68,13 @@ var layers = []layer{
 	{"internal/meter", false, []string{"trial", "collective", "verbs", "history", "watch/local"}},
 	{"internal/prove", false, []string{"exec", "bring", "meter", "verbs", "trial", "check", "fact", "topo", "unit", "nodeset", "format/perftest", "format/nccltests", "format/nccllog", "transport"}},
 	{"internal/serve", false, []string{"exec", "job", "format/englog", "format/raystatus", "format/nccllog", "transport", "trial", "check", "prove", "meter"}},
+	{"internal/watch", false, []string{"exec", "meter", "prove", "trial", "history", "fact", "report", "watch/local"}},
 	{"internal/lab/own", false, nil},
 	{"internal/lab/ib", false, []string{"lab/own"}},
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "serve", "plan", "design", "history", "report", "transport", "format/nccllog", "format/vllmbench", "bench", "load", "demo", "journal", "apply", "bring", "meter", "prove", "trial", "forecast", "why", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "serve", "plan", "design", "history", "report", "transport", "format/nccllog", "format/vllmbench", "bench", "load", "demo", "journal", "apply", "bring", "meter", "prove", "watch", "trial", "forecast", "why", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 
