@@ -43,7 +43,9 @@ func measure(t testing.TB, s *Server, o Order) (*Ready, []load.Level) {
 }
 
 // near is within a part of what is wanted, and a little more: this machine is shared.
-func near(got, want, part, slack float64) bool { return got >= want*0.999 && got <= want*(1+part)+slack }
+func near(got, want, part, slack float64) bool {
+	return got >= want*0.999 && got <= want*(1+part)+slack
+}
 
 // A server with a known pace is measured as it is.
 func TestPace(t *testing.T) {

@@ -26,6 +26,7 @@ type whyFlags struct {
 	forecastFlags
 	measured, rehearsal string
 	logs                []string
+	contextSet          bool // --context was given
 }
 
 func (a *app) why() *cobra.Command {
@@ -33,8 +34,8 @@ func (a *app) why() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why",
 		Short: "Say why a model is as fast as it is: where a token's time goes, and what would change it",
-		Long: `Takes the tokens/s that you measured and says where the time of one token went:
-reading memory, what memory does not give, kernels, dispatch, collectives, bytes on the
+		Long: `Takes the tokens/s that you, or the last weft serve bench, measured, and says where the
+time of one token went: reading memory, what memory does not give, kernels, dispatch, collectives, bytes on the
 wire, hops; what is set up wrongly, as weft check and the log of NCCL find it, with the
 milliseconds it costs and how they were derived; and what is left unexplained. The parts
 add up to what was measured. Then what would change it, the best first, with the
@@ -54,6 +55,7 @@ Exit codes: 0 nothing wrong explains a part, 1 a misconfiguration does, 2 troubl
   weft why --model gpt-oss-120b --measured 43.7ms --tp 2 --proof last --svg token.svg`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.contextSet = cmd.Flags().Changed("context")
 			r, err := a.explainToken(cmd.Context(), &f)
 			if err != nil {
 				return whyTrouble(err, &f)
@@ -75,7 +77,7 @@ Exit codes: 0 nothing wrong explains a part, 1 a misconfiguration does, 2 troubl
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "name of a model, or its config.json")
-	fl.StringVar(&f.measured, "measured", "", "tokens/s of one sequence, as measured, like 22.9; or the time of a token, like 43.7ms")
+	fl.StringVar(&f.measured, "measured", "", "tokens/s of one sequence, as measured, like 22.9; or the time of a token, like 43.7ms (default: the last weft serve bench of this model, with one request at a time)")
 	fl.StringVarP(&f.quant, "quant", "q", "", "how its weights are stored: bf16, fp8, w4a16, nvfp4, mxfp4, q4_k_m, q8_0, mlx-4, or bits (default: as it is published)")
 	fl.StringVar(&f.kv, "kv", "bf16", "how the KV cache is stored: bf16 or fp8")
 	fl.StringVarP(&f.engine, "engine", "e", "vllm", "what served it: "+strings.Join(forecast.EngineNames(), ", "))
@@ -120,11 +122,14 @@ func whyTrouble(err error, f *whyFlags) error {
 // explainToken makes the answer.
 func (a *app) explainToken(ctx context.Context, f *whyFlags) (report.Why, error) {
 	var r report.Why
+	var measured float64
+	var benched []string
+	var err error
 	if f.measured == "" {
-		return r, fail("weft why --measured 22.9 --help", "no measurement: --measured takes the tokens/s of one sequence")
-	}
-	measured, err := why.ParseMeasured(f.measured)
-	if err != nil {
+		if measured, benched, err = a.whyBench(f); err != nil {
+			return r, err
+		}
+	} else if measured, err = why.ParseMeasured(f.measured); err != nil {
 		return r, fail("weft why --help", "--measured %v", err)
 	}
 	if f.sync > 0 && f.proof != "" {
@@ -134,6 +139,7 @@ func (a *app) explainToken(ctx context.Context, f *whyFlags) (report.Why, error)
 	if err != nil {
 		return r, err
 	}
+	says = append(benched, says...)
 	engine, err := a.whyEngine(f, &ask)
 	if err != nil {
 		return r, err
