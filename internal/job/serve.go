@@ -75,11 +75,12 @@ type Launch struct {
 	Ports []PortUse    `json:"ports"` // that must be free
 	Order []Step       `json:"order"`
 
-	Addr    string   `json:"addr"`              // where clients ask: "10.0.0.1:8000"
-	Secrets []string `json:"secrets,omitempty"` // names of variables that are kept out of sight
-	KeyFile string   `json:"key_file,omitempty"`
-	Folder  string   `json:"folder"` // of files on each node
-	Says    []string `json:"says,omitempty"`
+	Addr        string   `json:"addr"`              // where clients ask: "10.0.0.1:8000"
+	Secrets     []string `json:"secrets,omitempty"` // names of variables that are kept out of sight
+	KeyFile     string   `json:"key_file,omitempty"`
+	Folder      string   `json:"folder"`                 // of files on each node
+	CacheFolder string   `json:"cache_folder,omitempty"` // on each node, where models are downloaded to
+	Says        []string `json:"says,omitempty"`
 }
 
 // Head is the node that clients ask.
@@ -118,7 +119,7 @@ func Serve(c *check.Case, o Order) (*Launch, error) {
 	}
 	l := &Launch{
 		ID: o.ID, Name: o.Name, Model: o.Model, Served: o.Served, Engine: o.Engine, Image: o.Image, Bare: o.Bare, Runtime: o.Runtime, Units: o.Units,
-		Folder: "/var/lib/weft/serve/" + o.Name,
+		Folder: "/var/lib/weft/serve/" + o.Name, CacheFolder: o.Cache,
 	}
 	if err := l.fit(c, &o); err != nil {
 		return nil, err
