@@ -55,6 +55,18 @@ type MoE struct {
 	Router  float64 `json:"router"` // parameters of one layer
 }
 
+// Blocks is how many of a model's blocks mix tokens (attention, state space) and how many
+// are feed-forward: as many as layers each, but in models that interleave them singly.
+// After each of them tensor parallelism has an all-reduce.
+func (m Model) Blocks() (mixers, forwards int) {
+	for _, a := range m.Attn {
+		if a.Kind != "none" {
+			mixers += a.Count
+		}
+	}
+	return mixers, m.FFN.Count + m.MoE.Count
+}
+
 // Parts is parameters by what quantisation does with them.
 type Parts struct {
 	Embed   float64 `json:"embed"`   // looked up: one row is read
