@@ -65,9 +65,10 @@ var layers = []layer{
 	{"internal/bring", false, []string{"exec"}},
 	{"internal/apply", false, []string{"exec", "journal", "bring"}},
 	{"internal/verbs", false, nil},
+	{"internal/watch/local/tree", false, nil}, // imported by tests alone
 	{"internal/watch/local", false, []string{"history", "fact", "unit", "format/nvsmi"}},
 	{"internal/meter", false, []string{"trial", "collective", "verbs", "history", "watch/local"}},
-	{"internal/prove", false, []string{"exec", "bring", "meter", "verbs", "trial", "check", "fact", "topo", "unit", "nodeset", "format/perftest", "format/nccltests", "format/nccllog", "transport"}},
+	{"internal/prove", false, []string{"exec", "bring", "meter", "verbs", "collective", "rehearsal", "trial", "check", "fact", "topo", "unit", "nodeset", "format/perftest", "format/nccltests", "format/nccllog", "transport"}},
 	{"internal/serve", false, []string{"exec", "job", "format/englog", "format/raystatus", "format/nccllog", "transport", "trial", "check", "prove", "meter"}},
 	{"internal/watch", false, []string{"exec", "meter", "prove", "trial", "history", "fact", "report", "watch/local"}},
 	{"internal/lab/own", false, nil},

@@ -71,7 +71,14 @@ func (g *gpus) askAll() ([]history.GPULook, bool) {
 }
 
 // query is what nvidia-smi is asked for.
-const query = "index,pci.bus_id,uuid,name,utilization.gpu,memory.total,memory.used,power.draw,temperature.gpu,clocks.sm,clocks_throttle_reasons.active"
+var query = "index,pci.bus_id,uuid,name,utilization.gpu,memory.total,memory.used,power.draw,temperature.gpu,clocks.sm," +
+	throttle + strings.Join(reasons, ","+throttle)
+
+// throttle stands before the reasons that a clock is held down for; newer drivers call them
+// clocks_event_reasons, and still know this name.
+const throttle = "clocks_throttle_reasons."
+
+var reasons = []string{"hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown", "sw_power_cap"}
 
 func (g *gpus) nvidia() ([]history.GPULook, bool) {
 	if _, err := os.Stat(filepath.Join(g.root, "proc/driver/nvidia/version")); err != nil {
@@ -98,8 +105,12 @@ func NvidiaLook(out []byte) ([]history.GPULook, bool) {
 		return nil, false
 	}
 	var all []history.GPULook
+	held := throttled(out)
 	for i, q := range log.GPUs {
-		l := history.GPULook{Index: i, BDF: q.BDF, UUID: q.UUID, Name: q.Name, Power: val(q.PowerDrawW), Throttle: q.ClockReasons}
+		l := history.GPULook{Index: i, BDF: q.BDF, UUID: q.UUID, Name: q.Name, Power: val(q.PowerDrawW)}
+		if i < len(held) {
+			l.Throttle = held[i]
+		}
 		if q.UtilPercent != nil {
 			l.Use = fact.Some(float64(*q.UtilPercent) / 100)
 		}
@@ -118,6 +129,31 @@ func NvidiaLook(out []byte) ([]history.GPULook, bool) {
 		all = append(all, l)
 	}
 	return all, true
+}
+
+// throttled reads the columns of reasons, GPU by GPU.
+func throttled(out []byte) (all [][]string) {
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		cells := strings.Split(strings.TrimSpace(line), ",")
+		if names == nil {
+			names = cells
+			continue
+		}
+		var held []string
+		for i, c := range cells {
+			if i >= len(names) || strings.TrimSpace(c) != "Active" {
+				continue
+			}
+			if reason, ok := strings.CutPrefix(strings.TrimSpace(names[i]), throttle); ok {
+				held = append(held, reason)
+			}
+		}
+		if strings.TrimSpace(line) != "" {
+			all = append(all, held)
+		}
+	}
+	return all
 }
 
 func val[T any](p *T) fact.Val[T] {
