@@ -27,6 +27,7 @@ import (
 	"weft/internal/format/nvsmi"
 	"weft/internal/format/perftest"
 	"weft/internal/format/rocmsmi"
+	"weft/internal/format/vllmbench"
 )
 
 // use is who reads a fixture, or why nobody does yet.
@@ -47,7 +48,7 @@ func later(why string) use { return use{later: why} }
 // measures reports whether the fixture holds measurements or a job's log, which say
 // nothing about the state of a node.
 func (u use) measures() bool {
-	return slices.Contains([]string{"perftest", "nccltests", "../transport"}, u.pkg)
+	return slices.Contains([]string{"perftest", "nccltests", "vllmbench", "../transport"}, u.pkg)
 }
 
 // What the fixtures that no parser reads are for.
@@ -193,7 +194,7 @@ var fixtures = map[string]use{
 	"sysfs_infiniband_mlx5_1_h100.txt":                    sysfsCopy,
 	"uccl_gid_version_read_failed.txt":                    later("another library's log"),
 	"ucx_mlx5dv_errors.txt":                               later("UCX's log during prove, issue 5"),
-	"vllm_bench_serve_hetero_fp8_30b.txt":                 later(servingLog),
+	"vllm_bench_serve_hetero_fp8_30b.txt":                 by("vllmbench", vllmbench.Read),
 	"vllm_gpu_worker_uma_memory_line.txt":                 later(servingLog),
 	"vllm_placement_group_wait.txt":                       later(servingLog),
 	"vllm_pp2_startup_log_0.5.2.txt":                      later(servingLog),
