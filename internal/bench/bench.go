@@ -305,7 +305,7 @@ func (g *gang) start(ctx context.Context, what string, requests int, span time.D
 				case <-ctx.Done():
 				case <-time.After(wait):
 				}
-				wait = min(2*wait, 2*time.Second)
+				wait = min(2*wait, time.Second)
 			}
 		})
 	}

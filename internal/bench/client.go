@@ -318,7 +318,7 @@ func (s *Server) failed(ctx context.Context, err error, waited string) *Failed {
 	case cause != nil:
 		return &Failed{Class: load.Interrupted, Why: "interrupted"}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &Failed{Class: load.Refused, Why: "nothing listens at " + s.URL}
+		return &Failed{Class: load.Refused, Why: "nothing listens there"}
 	case dialing && op.Timeout():
 		return &Failed{Class: load.TimedOut, Why: fmt.Sprintf("no connection in %v", dialTimeout)}
 	case errors.As(err, &dns):

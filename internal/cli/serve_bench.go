@@ -19,6 +19,7 @@ import (
 
 	"weft/internal/bench"
 	"weft/internal/forecast"
+	"weft/internal/job"
 	"weft/internal/load"
 	"weft/internal/report"
 	"weft/internal/store"
@@ -69,7 +70,7 @@ Exit codes: 0 every request ended well, 1 some failed, 2 trouble (a bad flag),
   weft serve bench --read vllm-bench.txt`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			at := usualServer
+			at := ""
 			if len(args) > 0 {
 				at = args[0]
 			}
@@ -199,15 +200,22 @@ func (a *app) benchServer(ctx context.Context, f *benchFlags, at string) error {
 	if err != nil {
 		return err
 	}
+	if _, _, a.folder, err = a.spec(nil); err != nil {
+		return err
+	}
+	launch := a.benchLaunch()
+	if at == "" {
+		at = usualServer
+		if launch != nil {
+			at = launch.Addr
+		}
+	}
 	u, err := serverURL(at)
 	if err != nil {
 		return err
 	}
 	key, err := f.key()
 	if err != nil {
-		return err
-	}
-	if _, _, a.folder, err = a.spec(nil); err != nil {
 		return err
 	}
 	begun := time.Now()
@@ -218,7 +226,7 @@ func (a *app) benchServer(ctx context.Context, f *benchFlags, at string) error {
 	ready, err := s.Prepare(ctx, &o)
 	asking.Done()
 	if err != nil {
-		return benchTrouble(ctx, err, f, u)
+		return benchTrouble(ctx, err, launch, u)
 	}
 	r := report.Bench{Bench: load.Bench{
 		ID: store.PlanID(begun), Made: begun.UTC().Format(time.RFC3339), Weft: Version(), Source: "weft", URL: s.URL,
@@ -227,6 +235,9 @@ func (a *app) benchServer(ctx context.Context, f *benchFlags, at string) error {
 	}}
 	if ready.Plain {
 		r.API = "completions"
+	}
+	if launch != nil && launch.Served == ready.Model.ID && launch.Addr == u.Host {
+		f.launched(launch, &r.Bench)
 	}
 	if key != "" && u.Scheme == "http" && !loopback(u) {
 		r.Says = append(r.Says, "the key went over the network in the clear: the address is not https")
@@ -369,6 +380,7 @@ func (a *app) benchForecast(ctx context.Context, f *benchFlags, b *load.Bench, h
 	if err != nil {
 		return not(fail("weft serve bench --help", "%v", err))
 	}
+	b.As = g.model
 	if say != "" && (f.tp == 0 || f.pp == 0) {
 		says = append(says, say)
 	}
@@ -376,6 +388,31 @@ func (a *app) benchForecast(ctx context.Context, f *benchFlags, b *load.Bench, h
 		b.Says = append(b.Says, "forecast: "+s)
 	}
 	return &ask, nil
+}
+
+// benchLaunch is what weft serve up started from this folder, where that is one.
+func (a *app) benchLaunch() *job.Launch {
+	if len(store.At(a.folder).Serves()) != 1 {
+		return nil
+	}
+	l, err := a.served("")
+	if err != nil {
+		return nil // weft serve status says what is wrong with it
+	}
+	return l
+}
+
+// launched takes from a launch what no flag says: how the model is laid over the nodes.
+func (f *benchFlags) launched(l *job.Launch, b *load.Bench) {
+	b.Root = cmp.Or(b.Root, l.Model)
+	if f.tp+f.pp > 0 || f.engine != "" || l.Fit.TP < 1 || l.Fit.PP < 1 {
+		return
+	}
+	f.tp, f.pp, f.engine = l.Fit.TP, l.Fit.PP, l.Engine
+	if l.Fit.Eager && l.Engine == "vllm" {
+		f.engine = "vllm-eager"
+	}
+	b.Says = append(b.Says, fmt.Sprintf("forecast: tp %d, pp %d, %s, as weft serve up started it", f.tp, f.pp, f.engine))
 }
 
 // benchHelp makes the next command of a trouble this command's.
@@ -401,7 +438,7 @@ func loopback(u *url.URL) bool {
 }
 
 // benchTrouble is why nothing could be measured.
-func benchTrouble(ctx context.Context, err error, f *benchFlags, u *url.URL) error {
+func benchTrouble(ctx context.Context, err error, launch *job.Launch, u *url.URL) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -432,6 +469,9 @@ func benchTrouble(ctx context.Context, err error, f *benchFlags, u *url.URL) err
 			t.next = again + " --api-key-file FILE"
 		case failed.Class == load.TimedOut:
 			t.what += "\n--timeout waits longer"
+		case failed.Class == load.Refused && launch != nil && launch.Addr == u.Host && loopback(u):
+			t.what += fmt.Sprintf("\nweft serve up started %s, which listens on %s itself: bring its port here, or look whether it runs (weft serve status)", launch.Name, launch.Nodes[0].Node)
+			t.next = fmt.Sprintf("ssh -N -L %s:%s %s", u.Port(), u.Host, shellWord(launch.Nodes[0].Node))
 		case failed.Class == load.Refused && u.String() == usualServer:
 			t.what += "\nanother server is named by its address"
 			t.next = "weft serve bench http://HOST:PORT"

@@ -14,7 +14,9 @@ import (
 
 	"weft/internal/bench/standin"
 	"weft/internal/fixture"
+	"weft/internal/job"
 	"weft/internal/load"
+	"weft/internal/store"
 )
 
 // benchRun runs weft serve bench in a folder of its own.
@@ -195,7 +197,7 @@ func TestServeBenchTrouble(t *testing.T) {
 		code int
 		want string
 	}{
-		{"http://127.0.0.1:1", exitIncomplete, "refused: nothing listens at http://127.0.0.1:1"},
+		{"http://127.0.0.1:1", exitIncomplete, "http://127.0.0.1:1: refused: nothing listens there"},
 		{"ftp://x", exitTrouble, "want an address like"},
 		{"http://user:secret@127.0.0.1:1", exitTrouble, "an address with a password"},
 		{at + "?key=1", exitTrouble, "want the root of a server"},
@@ -212,7 +214,7 @@ func TestServeBenchTrouble(t *testing.T) {
 		{at + " --api-key-env NOT_SET_ANYWHERE", exitTrouble, "it is not set"},
 		{at + " --read x", exitTrouble, "it was measured already"},
 		{"--read /nowhere", exitTrouble, "no such file"},
-		{at + " --model one --prompt-tokens 20 --output-tokens 4 --hardware 3x-nothing", exitTrouble, "--hardware"},
+		{at + " --model one --prompt-tokens 20 --output-tokens 4 --forecast-model gpt-oss-120b --hardware 3x-nothing", exitTrouble, "--hardware"},
 	} {
 		code, out, errs := benchRun(t, t.Context(), strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(errs, c.want) {
@@ -234,7 +236,7 @@ func TestServeBenchInterrupted(t *testing.T) {
 		return ""
 	}
 	_, out, errs := benchRun(t, ctx, at, "--concurrency", "1,2", "--requests", "1000", "--warm-up", "0", "--output-tokens", "20", "--no-forecast")
-	if !strings.Contains(out, "interrupted: this is what was measured until then") || !strings.Contains(out, "1 requests were not over yet") || !strings.Contains(errs, "context canceled") {
+	if !strings.Contains(out, "interrupted: this is what was measured until then") || !strings.Contains(out, "not over yet: 1 (1 at once)") || !strings.Contains(errs, "context canceled") {
 		t.Errorf("%s%s", out, errs)
 	}
 	if kept, _ := filepath.Glob(".weft/benches/*.json"); len(kept) != 1 {
@@ -265,5 +267,37 @@ func TestServeBenchRead(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
+	}
+}
+
+// What weft serve up started from this folder is asked where it listens, and forecast as
+// it was laid out; where it listens on its own node alone, the way there is said.
+func TestServeBenchLaunched(t *testing.T) {
+	st := &standin.Server{Models: []string{"mine"}, Owner: "vllm", Gap: 4 * time.Millisecond}
+	at := standIn(t, st)
+	launch := job.Launch{Name: "x", Model: "openai/gpt-oss-120b", Served: "mine", Engine: "vllm", Addr: strings.TrimPrefix(at, "http://"),
+		Fit: job.Fit{TP: 2, PP: 1, Eager: true}, Nodes: []job.NodeLaunch{{Node: "spark1", Parts: make([]job.Part, 1)}}}
+	b, err := json.Marshal(launch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.At(".").SaveServe("x", b); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--concurrency", "1", "--requests", "2", "--output-tokens", "8", "--hardware", "2x gb10"}
+	code, out, errs := benchRun(t, t.Context(), args...)
+	for _, want := range []string{at + ", mine, chat", "forecast: tp 2, pp 1, vllm-eager, as weft serve up started it", "what was forecast for tp 2", "weft why --model openai/gpt-oss-120b --hardware '2x gb10' --engine vllm-eager --tp 2 --pp 1"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("exit code %d: no %q in:\n%s%s", code, want, out, errs)
+		}
+	}
+	var o, e bytes.Buffer
+	if code := Main([]string{"why", "--hardware", "2x gb10", "--engine", "vllm-eager"}, strings.NewReader(""), &o, &e); code > exitNo || !strings.Contains(o.String(), "of bench ") || !strings.Contains(o.String(), "gpt-oss-120b") {
+		t.Errorf("why without a model: exit code %d: %s%s", code, o.String(), e.String())
+	}
+	st.Close()
+	code, _, errs = benchRun(t, t.Context(), args...)
+	if code != exitIncomplete || !strings.Contains(errs, "ssh -N -L ") || !strings.Contains(errs, " spark1") {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -46,7 +47,10 @@ func (a *app) whyBench(f *whyFlags) (measured float64, says []string, err error)
 // takes reports whether a bench is of the model that is asked about. Without --model it
 // is that of the bench. A config.json has no name to compare: its owner knows.
 func (f *whyFlags) takes(b *load.Bench) bool {
-	served, err := forecast.ModelByName(b.Model)
+	if b.As != "" && b.As == f.model {
+		return true
+	}
+	served, err := forecast.ModelByName(cmp.Or(b.As, b.Model))
 	if err != nil && b.Root != "" {
 		served, err = forecast.ModelByName(b.Root)
 	}

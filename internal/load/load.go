@@ -21,6 +21,7 @@ type Bench struct {
 	URL     string  `json:"url"`     // "" of a file
 	Model   string  `json:"model"`   // as the server calls it
 	Root    string  `json:"root"`    // where the server has it from; "" unknown
+	As      string  `json:"as"`      // what it was forecast as; "" it was not
 	Server  string  `json:"server"`  // "vllm", as it says of itself; "" unknown
 	API     string  `json:"api"`     // "chat", "completions"
 	Prompt  int     `json:"prompt"`  // tokens that were asked for
@@ -56,6 +57,7 @@ type Level struct {
 	Chunks    int               `json:"chunks"`
 	Counted   string            `json:"counted"`    // who counted output_tokens: "usage", "chunks", "both"
 	Early     int               `json:"early"`      // requests that ended with fewer tokens than asked
+	Gathered  int               `json:"gathered"`   // requests of which all tokens came at once
 	NoDone    int               `json:"no_done"`    // streams without [DONE]
 	ClientCPU float64           `json:"client_cpu"` // cores that weft itself took
 	Failures  []Failure         `json:"failures"`

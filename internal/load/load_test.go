@@ -245,6 +245,7 @@ func TestNotes(t *testing.T) {
 		{func(l *Level) { l.Early, l.Outputs = 2, 20 }, "2 of 8 answers ended before 10 tokens: they had 7 on average"},
 		{func(l *Level) { l.Prompts = 800 }, "prompts had 150 tokens, where 100 were asked for"},
 		{func(l *Level) { l.Cached = 200 }, "25 % of the prompts came from the prefix cache"},
+		{func(l *Level) { l.Gathered = 3 }, "all tokens of 3 of 8 answers came at once"},
 		{func(l *Level) { l.NoDone = 1 }, "1 streams ended without [DONE]"},
 		{func(l *Level) { l.ClientCPU = 0.9 }, "weft itself took most of a core"},
 	} {

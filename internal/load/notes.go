@@ -44,6 +44,7 @@ func (b *Bench) Notes() (says []string) {
 		sum.Cached += l.Cached
 		sum.Early += l.Early
 		sum.NoDone += l.NoDone
+		sum.Gathered += l.Gathered
 	}
 	if sum.OK == 0 {
 		return nil
@@ -67,6 +68,7 @@ func (b *Bench) Notes() (says []string) {
 	case b.Same:
 		says = append(says, "every prompt was the same: a prefix cache makes the first token come sooner than with a new one")
 	}
+	add(at(func(l Level) bool { return l.Gathered > 0 }), "all tokens of %d of %d answers came at once, so they have no time of a token: a proxy may gather the stream", sum.Gathered, sum.OK)
 	add(at(func(l Level) bool { return l.NoDone > 0 }), "%d streams ended without [DONE]", sum.NoDone)
 	add(at(func(l Level) bool { return l.ClientCPU > 0.8 }), "weft itself took most of a core: the numbers may be of the client, not of the server")
 	return says

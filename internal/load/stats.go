@@ -167,8 +167,12 @@ func (t *Tally) Add(s Sample) {
 	if s.Chunks > 0 {
 		t.first = append(t.first, s.First-s.Start)
 	}
-	if tokens > 1 && s.Last > s.First {
+	switch {
+	case tokens < 2:
+	case s.Last > s.First:
 		t.perToken = append(t.perToken, (s.Last-s.First)/time.Duration(tokens-1))
+	default:
+		l.Gathered++
 	}
 	for _, d := range s.Gaps {
 		t.gaps.Add(d)

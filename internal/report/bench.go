@@ -104,7 +104,8 @@ func rate(v fact.Val[float64]) string {
 
 // times is how long it took, in milliseconds.
 func (r Bench) times(b *strings.Builder) {
-	rows := [][]string{{"ms", "first token", "p99", "a token", "p99", "between", "p99", "p99.9", "a request", "p99"}}
+	b.WriteString("milliseconds: the median of each, and what 99 of 100 stay below\n")
+	rows := [][]string{{"at once", "first token", "p99", "a token", "p99", "between", "p99", "p99.9", "a request", "p99"}}
 	for _, l := range r.Levels {
 		row := []string{atOnce(l)}
 		for _, t := range []load.Times{l.First, l.PerToken, l.Between, l.Whole} {
@@ -175,7 +176,7 @@ func (r Bench) failures(b *strings.Builder, o Options) {
 			s.at = append(s.at, atOnce(l))
 		}
 		if l.Unfinished > 0 {
-			fmt.Fprintf(b, "\n%d requests were not over yet (%s at once)\n", l.Unfinished, atOnce(l))
+			fmt.Fprintf(b, "\nnot over yet: %d (%s at once)\n", l.Unfinished, atOnce(l))
 		}
 	}
 	if len(all) > 0 {

@@ -49,6 +49,7 @@ type Server struct {
 	Busy   int // streams that run
 	MaxRun int // that ran at once
 	gone   chan struct{}
+	once   sync.Once
 }
 
 // Request is what was asked.
@@ -73,8 +74,10 @@ func (s *Server) Start() (string, error) {
 
 // Close ends it, with all that run.
 func (s *Server) Close() {
-	close(s.gone)
-	s.server.Close()
+	s.once.Do(func() {
+		close(s.gone)
+		s.server.Close()
+	})
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
