@@ -50,7 +50,7 @@ var layers = []layer{
 	{"internal/plan", true, []string{"check", "fact", "topo", "platform", "spec", "nodeset", "unit", "job", "diff", "edit", "edit/*"}},
 	{"internal/design", true, []string{"fact", "topo", "platform", "nodeset", "unit"}},
 	{"internal/history", true, []string{"fact", "unit"}},
-	{"internal/report", true, []string{"history", "job", "format/englog", "check", "compat", "transport", "trial", "forecast", "load", "why", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
+	{"internal/report", true, []string{"history", "job", "format/englog", "check", "compat", "transport", "trial", "forecast", "rehearsal", "load", "why", "plan", "design", "diff", "fact", "topo", "nodeset", "unit"}},
 	{"internal/sample", true, []string{"dump", "fact", "unit", "format", "spec"}},
 	{"internal/demo", true, []string{"sample", "dump"}},
 	{"internal/fixture", false, nil}, // imported by tests alone
@@ -75,8 +75,9 @@ var layers = []layer{
 	{"internal/lab/ib", false, []string{"lab/own"}},
 	{"internal/lab/wire", false, nil},
 	{"internal/lab/clock", false, nil},
+	{"internal/lab/standin", false, []string{"verbs"}}, // a program of the lab test, in no product
 	{"internal/lab", false, []string{"lab/own", "lab/wire", "lab/clock"}},
-	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "serve", "plan", "design", "history", "report", "transport", "format/nccllog", "format/vllmbench", "bench", "load", "demo", "journal", "apply", "bring", "meter", "prove", "watch", "trial", "forecast", "why", "exec", "store", "term", "collect", "lab", "lab/ib"}},
+	{"internal/cli", false, []string{"docs", "nodeset", "spec", "dump", "fact", "format", "check", "compat", "intent", "job", "serve", "plan", "design", "history", "report", "transport", "format/nccllog", "format/vllmbench", "bench", "load", "demo", "journal", "apply", "bring", "meter", "prove", "watch", "trial", "forecast", "collective", "rehearsal", "why", "unit", "exec", "store", "term", "collect", "lab", "lab/ib"}},
 	{"cmd/weft", false, []string{"cli"}},
 }
 

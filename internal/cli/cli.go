@@ -124,6 +124,6 @@ Exit codes: 0 yes, 1 no (a check failed), 2 trouble (bad flag or file),
 	f.BoolVar(&a.json, "json", false, "answer as one JSON document")
 	f.BoolVar(&a.jsonl, "jsonl", false, "answer as a stream of JSON events, one a line")
 	root.MarkFlagsMutuallyExclusive("json", "jsonl")
-	root.AddCommand(a.check(), a.plan(), a.init(), a.collect(), a.show(), a.explain(), a.status(), a.diff(), a.env(), a.compat(), a.demo(), a.version(), a.docs(), a.lab(), a.apply(), a.undo(), a.prove(), a.report(), a.watch(), a.nccl(), a.forecast(), a.why(), a.design(), a.serve(), a.node())
+	root.AddCommand(a.check(), a.plan(), a.init(), a.collect(), a.show(), a.explain(), a.status(), a.diff(), a.env(), a.compat(), a.demo(), a.version(), a.docs(), a.lab(), a.apply(), a.undo(), a.prove(), a.rehearse(), a.report(), a.watch(), a.nccl(), a.forecast(), a.why(), a.design(), a.serve(), a.node())
 	return root
 }

@@ -21,9 +21,9 @@ import (
 
 // forecastFlags are what weft forecast is told.
 type forecastFlags struct {
-	model, quant, kv, engine, hardware, link, whatIf, svg, proof, split string
-	tp, pp, batch, context, prompt, draft                               int
-	accepted, sync                                                      float64
+	model, quant, kv, engine, hardware, link, whatIf, svg, proof, rehearsal, split string
+	tp, pp, batch, context, prompt, draft                                          int
+	accepted, sync                                                                 float64
 
 	held bool  // a GPU is held at low clocks or power
 	seen *look // the facts that hardware and link were taken from; nil when there were none
@@ -88,6 +88,7 @@ Exit codes: 0 it fits, 1 nothing fits, 2 trouble.`,
 	fl.IntVar(&f.draft, "draft", 0, "speculative decoding: tokens guessed for each step")
 	fl.Float64Var(&f.accepted, "accepted", 0, "speculative decoding: tokens that come out of a step, on average")
 	fl.StringVar(&f.proof, "proof", "", "take the small all-reduce of this proof (an ID, a file, or last) instead of the constants")
+	fl.StringVar(&f.rehearsal, "rehearsal", "", "take the collectives of this rehearsal (a file, or last; none takes none; default: last, if there is one and --hardware is not given)")
 	fl.Float64Var(&f.sync, "sync", 0, "microseconds of a small collective among the nodes, as measured")
 	fl.StringVar(&f.whatIf, "what-if", "", "compare with a change: link=tcp,nodes=4,tp=,pp=,quant=,engine=,batch=,context=,hardware=")
 	fl.StringVar(&f.svg, "svg", "", "draw the curve over nodes into this file")
@@ -101,6 +102,13 @@ func (a *app) foresee(ctx context.Context, f *forecastFlags) (report.Forecast, e
 	ask, says, err := a.ask1(ctx, f)
 	if err != nil {
 		return r, err
+	}
+	if f.rehearsal != "" || ask.Fabric.Sync == 0 && f.hardware == "" {
+		more, err := a.rehearsed(f.rehearsal, f.model, "weft forecast --help", &ask.Fabric, float64(ask.Model.Hidden*2*f.batch), len(ask.Nodes))
+		if err != nil {
+			return r, err
+		}
+		says = append(says, more...)
 	}
 	answer, err := ask.Answer()
 	if err != nil {

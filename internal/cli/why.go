@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,9 +23,9 @@ import (
 // whyFlags are what weft why is told beside what weft forecast is.
 type whyFlags struct {
 	forecastFlags
-	measured, rehearsal string
-	logs                []string
-	contextSet          bool // --context was given
+	measured   string
+	logs       []string
+	contextSet bool // --context was given
 }
 
 func (a *app) why() *cobra.Command {
@@ -170,11 +169,13 @@ func (a *app) explainToken(ctx context.Context, f *whyFlags) (report.Why, error)
 			q.Facts = &forecast.Fabric{Transport: "rdma", Gbps: q.Fabric.Gbps, Source: "the proof saw RDMA ports"}
 		}
 	}
-	more, err := a.whyRehearsal(f, &q)
-	if err != nil {
-		return r, err
+	if f.rehearsal != "" || q.Fabric.Sync == 0 {
+		more, err := a.rehearsed(f.rehearsal, f.model, "weft why --help", &q.Fabric, float64(q.Model.Hidden*2*max(q.Batch, 1)), len(q.Nodes))
+		if err != nil {
+			return r, err
+		}
+		says = append(says, more...)
 	}
-	says = append(says, more...)
 	answer, err := q.Answer()
 	if err != nil {
 		return r, fail("weft why --help", "%v", err)
@@ -276,46 +277,6 @@ func (a *app) whyEngine(f *whyFlags, ask *forecast.Ask) (e why.Engine, err error
 		}
 	}
 	return e, nil
-}
-
-// whyRehearsal puts the collectives of a rehearsal in place of the constants.
-func (a *app) whyRehearsal(f *whyFlags, q *why.Ask) (says []string, err error) {
-	path, asked := f.rehearsal, f.rehearsal != ""
-	if path == "none" || !asked && (q.Fabric.Sync > 0 || len(q.Nodes) < 2) {
-		return nil, nil
-	}
-	if !asked || path == "last" {
-		kept, _ := filepath.Glob(filepath.Join(a.folder, ".weft", "rehearsals", "*.json")) // the pattern is good
-		slices.Sort(kept)                                                                  // named by time
-		switch {
-		case len(kept) > 0:
-			path = kept[len(kept)-1]
-		case asked:
-			return nil, fail("weft rehearse --model "+shellWord(f.model), "--rehearsal last: no rehearsal was kept yet")
-		default:
-			return nil, nil
-		}
-	}
-	b, err := readLimited(path, why.MaxRehearsal)
-	if err != nil {
-		return nil, fail("weft why --help", "--rehearsal %s: %v", path, plain(err))
-	}
-	r, err := why.ParseRehearsal(b)
-	if err != nil {
-		return nil, fail("weft why --help", "--rehearsal %s: %v", path, err)
-	}
-	if r.ID == "" {
-		r.ID = strings.TrimSuffix(filepath.Base(path), ".json")
-	}
-	fabric, ok := r.Apply(q.Fabric, float64(q.Model.Hidden*2*max(q.Batch, 1)), len(q.Nodes))
-	if !ok && asked {
-		return nil, fail("weft why --help", "--rehearsal %s: it has no small collective over %s", path, q.Fabric.Transport)
-	}
-	if !ok {
-		return nil, nil
-	}
-	q.Fabric = fabric
-	return []string{"a collective takes what " + fabric.Source}, nil
 }
 
 // nextWhy is the command that helps most.

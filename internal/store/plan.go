@@ -29,9 +29,18 @@ func (s Store) LastProof() (path string, ok bool) { return s.last(proofs) }
 // Proof returns the path of a proof that was kept.
 func (s Store) Proof(id string) (path string, ok bool) { return s.find(proofs, id) }
 
+// SaveRehearsal and LastRehearsal do the same for what weft rehearse found.
+func (s Store) SaveRehearsal(id string, b []byte) (string, error) {
+	return s.save(rehearsals, id+".json", b)
+}
+
+// LastRehearsal returns the path of the newest rehearsal; ok is false when there is none.
+func (s Store) LastRehearsal() (path string, ok bool) { return s.last(rehearsals) }
+
 const (
-	plans  = "plans"
-	proofs = "proofs"
+	plans      = "plans"
+	proofs     = "proofs"
+	rehearsals = "rehearsals"
 )
 
 func (s Store) last(kind string) (path string, ok bool) {
