@@ -20,9 +20,10 @@ type chunk struct {
 		Text   filled  `json:"text"`
 		Finish *string `json:"finish_reason"`
 	} `json:"choices"`
-	Usage  *counts         `json:"usage"`
-	Error  json.RawMessage `json:"error"`
-	Object string          `json:"object"`
+	Usage   *counts         `json:"usage"`
+	Timings *timings        `json:"timings"`
+	Error   json.RawMessage `json:"error"`
+	Object  string          `json:"object"`
 }
 
 // filled is whether something is there: neither null nor empty.
@@ -40,11 +41,31 @@ func (f *filled) UnmarshalJSON(b []byte) error {
 
 // counts is a usage as it is written. Engines write null where there is none.
 type counts struct {
-	Prompt     *int64 `json:"prompt_tokens"`
-	Completion *int64 `json:"completion_tokens"`
-	Details    *struct {
-		Cached *int64 `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
+	Prompt     *int64   `json:"prompt_tokens"`
+	Completion *int64   `json:"completion_tokens"`
+	Details    *details `json:"prompt_tokens_details"`
+}
+
+type details struct {
+	Cached *int64 `json:"cached_tokens"`
+}
+
+// timings are what llama.cpp counts of its own accord in the last chunk.
+type timings struct {
+	Prompt     *int64 `json:"prompt_n"` // read, beside those of the cache
+	Cached     *int64 `json:"cache_n"`
+	Completion *int64 `json:"predicted_n"`
+}
+
+// counts is the same as a usage.
+func (t *timings) counts() *counts {
+	c := &counts{Completion: t.Completion}
+	if t.Prompt != nil && t.Cached != nil && *t.Prompt <= most && *t.Cached <= most {
+		sum := *t.Prompt + *t.Cached
+		c.Prompt = &sum
+		c.Details = &details{t.Cached}
+	}
+	return c
 }
 
 // most is more tokens than any request has.
@@ -108,7 +129,7 @@ func (c *chunk) finish() string {
 
 // learns reports whether a chunk holds one text and nothing else that counts.
 func (c *chunk) learns() bool {
-	return len(c.Choices) == 1 && c.finish() == "" && c.Usage == nil
+	return len(c.Choices) == 1 && c.finish() == "" && c.Usage == nil && c.Timings == nil
 }
 
 // said is the error that a chunk is; "" when it is none.

@@ -188,6 +188,9 @@ func (s *Stream) handle(event, ends string) error {
 		s.Done = true
 		return nil
 	}
+	if len(s.data) == 0 {
+		return nil // some servers keep a connection alive so
+	}
 	if n, text := s.known.match(s.data); n == len(s.data) && event == "" && !s.plain {
 		if text {
 			s.Chunks++
@@ -207,19 +210,39 @@ func (s *Stream) handle(event, ends string) error {
 	if f := c.finish(); f != "" {
 		s.Finish = f
 	}
-	if c.Usage != nil {
-		u, err := c.Usage.read()
-		if err != nil {
-			return &At{s.Events, err}
-		}
-		s.Usage = u
+	if err := s.count(c); err != nil {
+		return &At{s.Events, err}
 	}
-	if c.learns() && s.lines == 1 && s.ends != "" && ends != "" && event == "" && !s.plain {
+	if c.text() && c.learns() && s.lines == 1 && s.ends != "" && ends != "" && event == "" && !s.plain {
 		if k, ok := learn(s.data); ok {
 			k.line, k.ends = s.head, s.ends+ends
 			s.known = k
 		}
 	}
+	return nil
+}
+
+// count takes what the server counted. A usage says more than timings do, but for what
+// came from the cache.
+func (s *Stream) count(c chunk) error {
+	if c.Timings != nil && s.Usage == nil {
+		u, err := c.Timings.counts().read()
+		if err != nil {
+			return err
+		}
+		s.Usage = u
+	}
+	if c.Usage == nil {
+		return nil
+	}
+	u, err := c.Usage.read()
+	if err != nil || u == nil {
+		return err
+	}
+	if s.Usage != nil {
+		u.Cached = min(max(u.Cached, s.Usage.Cached), u.Prompt)
+	}
+	s.Usage = u
 	return nil
 }
 

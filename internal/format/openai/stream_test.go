@@ -3,7 +3,9 @@ package openai
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,6 +77,19 @@ func TestText(t *testing.T) {
 	}
 }
 
+// llama.cpp counts in its last chunk, whether it was asked or not.
+func TestTimings(t *testing.T) {
+	last := `data: {"choices":[{"finish_reason":"length","index":0,"delta":{}}],"created":1,"timings":{"cache_n":40,"prompt_n":2,"prompt_ms":1.5,"predicted_n":3,"predicted_ms":51.7}}`
+	s, err := all(stream("\n", `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":"a"}}]}`, last, done))
+	if err != nil || s.Usage == nil || *s.Usage != (Usage{42, 3, 40}) || s.Finish != "length" {
+		t.Errorf("%+v %+v, %v", s, s.Usage, err)
+	}
+	s, err = all(stream("\n", last, `data: {"choices":[],"usage":{"prompt_tokens":42,"completion_tokens":4}}`, `data: {"choices":[],"usage":{}}`, done))
+	if err != nil || s.Usage == nil || *s.Usage != (Usage{42, 4, 40}) {
+		t.Errorf("%+v, %v", s.Usage, err)
+	}
+}
+
 // The fields of server-sent events that are not data, and how lines end.
 func TestEvents(t *testing.T) {
 	one := token(" a")
@@ -89,6 +104,7 @@ func TestEvents(t *testing.T) {
 		{"data over two lines", "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"a\"}}]}\n\n", 1, 1},
 		{"no space", strings.Replace(one, "data: ", "data:", 1) + "\n\n", 1, 1},
 		{"not ended by a blank line", one + "\n", 0, 0},
+		{"no data", "data\n\ndata:\n\n" + one + "\n\n", 1, 3},
 		{"blank lines", "\n\n\n" + one + "\n\n\n\n" + one + "\n\n", 2, 2},
 		{"mixed ends", one + "\r\n\n" + one + "\r\r\n" + one + "\n\r\n", 3, 3},
 	} {
@@ -153,6 +169,7 @@ func TestLearn(t *testing.T) {
 		{`{"choices":[{"delta":{"content":"a"}}]}`, true},
 		{`{"content":"x","choices":[{"delta":{"content":"a"}}]}`, true},
 		{`{"choices":[{"delta":{"content":"a","content":"b"}}]}`, true}, // the second counts
+		{`{"choices":[{"delta":{"content":"a","content":""}}]}`, false}, // likewise: it has no text
 		{`{"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`, false},
 		{`{"choices":[{"delta":{"content":{"content":"a"}}}]}`, false},
 		{`{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}`, false},
@@ -162,7 +179,7 @@ func TestLearn(t *testing.T) {
 			t.Fatal(err)
 		}
 		k, ok := learn([]byte(c.data))
-		if ok = ok && chunk.learns(); ok != c.want {
+		if ok = ok && chunk.text() && chunk.learns(); ok != c.want {
 			t.Errorf("%s: learned %v %+v", c.data, ok, k)
 		}
 		if !ok {
@@ -203,36 +220,83 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte("\ufeff"+stream("\n", token(" a"), "event: error\n"+token(" b"), token(" c"))), uint64(4))
 	f.Add([]byte(stream("\n", token(" a"), token(" b"), `data: {"error":{"message":"x"}}`, token(" c"))), uint64(5))
 	f.Add([]byte(stream("\n", token(" a"), strings.Replace(token("b"), "null}]}", "null}]", 1))), uint64(6))
+	f.Add([]byte(stream("\n", token(" a"), `data: {"choices":[{"delta":{"content":"b"}}],"timings":{"cache_n":1,"prompt_n":2,"predicted_n":3}}`, usage)), uint64(8))
+	f.Add([]byte("data\n\ndata:\ndata:\n\n"), uint64(9))
 	f.Add([]byte(`data: {"choices":[{"text":"\u12x4"}]}`+"\n\n"), uint64(7))
-	f.Fuzz(func(t *testing.T, text []byte, cuts uint64) {
-		if len(text) > 1<<16 {
-			return
+	f.Fuzz(agree)
+}
+
+// Streams that are almost right: events in any order and with any end, and here and there
+// a byte more, less or other.
+func TestAlmostRight(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	events := []string{role, token(" a"), token(" b"), token(""), token(`"\u00e9\n`), ended, usage, ": ping", "event: error", "id: 1", "data:", "",
+		`data: {"choices":[{"text":" a"}]}`, `data: {"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`, `data: {"choices":[{"delta":{"content":"a","content":""}}]}`,
+		`data: {"error":"no"}`, "data: {\n", `data: {"choices":[{"delta":{"content":"a"}}],"timings":{"predicted_n":1}}`}
+	ends := []string{"\n\n", "\r\n\r\n", "\r\r", "\n", "\r\n", "\n\r\n"}
+	for range 20_000 {
+		var b []byte
+		end := ends[r.IntN(len(ends))]
+		for range 1 + r.IntN(8) {
+			if r.IntN(8) == 0 {
+				end = ends[r.IntN(len(ends))]
+			}
+			e := events[r.IntN(len(events))]
+			if r.IntN(2) == 0 {
+				e = token(" again")
+			}
+			b = append(append(b, e...), end...)
 		}
-		var whole, byteWise, cut Stream
-		slow := Stream{plain: true}
-		whole.Feed(text)
-		slow.Feed(text)
-		for i := range text {
-			byteWise.Feed(text[i : i+1])
+		if r.IntN(20) == 0 {
+			b = append(b, done+end...)
 		}
-		sum := 0
-		for rest := text; len(rest) > 0; {
-			cuts = cuts*6364136223846793005 + 1442695040888963407
-			n := 1 + int(cuts>>33)%min(len(rest), 700)
-			k, _ := cut.Feed(rest[:n])
-			sum += k
-			rest = rest[n:]
-		}
-		want := slow.state()
-		for name, s := range map[string]*Stream{"whole": &whole, "by bytes": &byteWise, "cut": &cut} {
-			if got := s.state(); !reflect.DeepEqual(got, want) {
-				t.Fatalf("%s: %+v (%+v), with encoding/json %+v (%+v)", name, got, got.Usage, want, want.Usage)
+		for range r.IntN(3) {
+			at := r.IntN(len(b))
+			switch b = slices.Clone(b); r.IntN(3) {
+			case 0:
+				b = slices.Delete(b, at, at+1)
+			case 1:
+				b = slices.Insert(b, at, `"\{}:,x0`[r.IntN(8)])
+			default:
+				b[at] = "\r\n\"\\ }"[r.IntN(6)]
+			}
+			if len(b) == 0 {
+				break
 			}
 		}
-		if sum != cut.Chunks || want.Chunks > want.Events {
-			t.Fatalf("%d chunks were told, %d counted in %d events", sum, cut.Chunks, want.Events)
+		agree(t, b, r.Uint64())
+	}
+}
+
+// agree reads a text in four ways, which must say the same.
+func agree(t *testing.T, text []byte, cuts uint64) {
+	if len(text) > 1<<16 {
+		return
+	}
+	var whole, byteWise, cut Stream
+	slow := Stream{plain: true}
+	whole.Feed(text)
+	slow.Feed(text)
+	for i := range text {
+		byteWise.Feed(text[i : i+1])
+	}
+	sum := 0
+	for rest := text; len(rest) > 0; {
+		cuts = cuts*6364136223846793005 + 1442695040888963407
+		n := 1 + int(cuts>>33)%min(len(rest), 700)
+		k, _ := cut.Feed(rest[:n])
+		sum += k
+		rest = rest[n:]
+	}
+	want := slow.state()
+	for name, s := range map[string]*Stream{"whole": &whole, "by bytes": &byteWise, "cut": &cut} {
+		if got := s.state(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q\n%s: %+v (%+v), with encoding/json %+v (%+v)", text, name, got, got.Usage, want, want.Usage)
 		}
-	})
+	}
+	if sum != cut.Chunks || want.Chunks > want.Events {
+		t.Fatalf("%d chunks were told, %d counted in %d events", sum, cut.Chunks, want.Events)
+	}
 }
 
 func FuzzModels(f *testing.F) {
