@@ -29,8 +29,21 @@ func (t *Tracker) Checked(c LiveChecks, drift []Change) []Event {
 		return cmp.Or(cmp.Compare(b.Level.rank(), a.Level.rank()), cmp.Compare(a.Check, b.Check), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Part, b.Part))
 	})
 	var events []Event
-	if was != nil {
+	if was != nil && !was.When.IsZero() { // later on only what is new
 		events = checkEvents(was.Findings, c.Findings)
+	} else {
+		worst := Pass
+		var counts []string
+		for i := range levels {
+			if l := levels[len(levels)-1-i]; c.Counts[l] > 0 {
+				counts = append(counts, fmt.Sprintf("%d %s", c.Counts[l], l))
+				worst = worst.Worse(l)
+			}
+		}
+		if worst == Skip {
+			worst = Pass
+		}
+		events = []Event{{What: "check", To: string(worst), Level: worst, Text: "weft check: " + orWord(strings.Join(counts, ", "), "nothing was judged")}}
 	}
 	if n := len(c.Findings); n > MaxFindings {
 		c.Findings = c.Findings[:MaxFindings]

@@ -51,6 +51,9 @@ func (t *Tracker) Live(now time.Time) Live {
 	if l.Level == Skip {
 		l.Level = Pass
 	}
+	if l.Totals.Ports == 0 && l.Level == Pass { // judging nothing is not passing
+		l.Level = Unknown
+	}
 	l.Summary = l.summary()
 	return l
 }
@@ -77,6 +80,9 @@ func (l *Live) count(n *LiveNode) {
 // summary is the moment in one sentence.
 func (l *Live) summary() string {
 	s := fmt.Sprintf("%d of %d nodes answer, %d of %d ports are up", l.Totals.NodesUp, l.Totals.Nodes, l.Totals.PortsUp, l.Totals.Ports)
+	if l.Totals.Ports == 0 {
+		s = fmt.Sprintf("%d of %d nodes answer, no RDMA port was seen", l.Totals.NodesUp, l.Totals.Nodes)
+	}
 	if n := l.Totals.Levels[Fail]; n > 0 {
 		s += fmt.Sprintf(", %d bad", n)
 	}

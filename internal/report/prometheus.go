@@ -37,7 +37,7 @@ var (
 )
 
 // portCounters is the family of counters without a name of their own.
-const portCounters = "weft_port_driver_counter_total"
+const portCounters = "weft_port_driver_events_total"
 
 // MetricFamilies returns every family that weft watch writes, in the order it does.
 func MetricFamilies() []Metric {

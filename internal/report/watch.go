@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func PaintLevel(colour bool, l history.Level, width int) string {
 	if s.UnmarshalText([]byte(l)) != nil {
 		return fmt.Sprintf("%-*s", width, clean(string(l)))
 	}
-	return paint(colour, s) + strings.Repeat(" ", max(0, width-len(l)))
+	return paint(colour, s) + strings.Repeat(" ", max(0, width-7)) // paint pads to seven
 }
 
 // WatchText writes a moment whole: what is wrong first, then every port.
@@ -56,7 +57,7 @@ func WatchText(w io.Writer, l *history.Live, o Options) error {
 	}
 	if l.Checks != nil {
 		for _, f := range l.Checks.Findings {
-			fmt.Fprintf(&b, "%s  %s\n", PaintLevel(o.Colour, f.Level, 7), clean(fmt.Sprintf("%s  %s: %s", f.Check, dash(strings.TrimSpace(f.Node+" "+f.Part)), f.Got+f.Why)))
+			fmt.Fprintf(&b, "%s  %s\n", PaintLevel(o.Colour, f.Level, 7), clean(fmt.Sprintf("%s  %s: %s", f.Check, orCluster(f.Node, f.Part), strings.Join(slices.DeleteFunc([]string{f.Got, f.Why}, func(s string) bool { return s == "" }), ": "))))
 		}
 		if l.Checks.Why != "" {
 			fmt.Fprintf(&b, "%s  %s\n", PaintLevel(o.Colour, history.Unknown, 7), clean("weft check: "+l.Checks.Why))
@@ -92,6 +93,13 @@ func WatchText(w io.Writer, l *history.Live, o Options) error {
 	}
 	_, err := io.WriteString(w, tail.String())
 	return err
+}
+
+func orCluster(node, part string) string {
+	if node == "" {
+		return "cluster"
+	}
+	return strings.TrimSpace(node + " " + part)
 }
 
 func nodeLine(n history.LiveNode) string {

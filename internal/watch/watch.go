@@ -35,6 +35,7 @@ type Order struct {
 	First      *Checked // what was checked before the watch began
 
 	Now func() time.Time // time.Now but in tests
+	Age time.Duration    // how old a moment may be that is shown again; 0 is momentAge
 }
 
 // Checked is what a whole look at the cluster said.
@@ -65,6 +66,9 @@ type Watch struct {
 func New(o Order) *Watch {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Age == 0 {
+		o.Age = momentAge
 	}
 	w := &Watch{o: o, asks: map[string]asker{}, routes: o.Routes, hear: map[chan []history.Event]bool{}}
 	w.t = history.New(history.Usual, o.Source, o.Now(), o.Every)
@@ -152,7 +156,7 @@ func (w *Watch) looks(ctx context.Context, node string, src Source) (looks int) 
 		var looked time.Time
 		w.mu.Lock()
 		w.fresh = func() {
-			if now := w.o.Now(); now.Sub(looked) >= momentAge {
+			if now := w.o.Now(); now.Sub(looked) >= w.o.Age {
 				looked = now
 				w.add(node, h.Reader.Look(now))
 			}
@@ -268,7 +272,7 @@ func (w *Watch) Live() *history.Live {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.o.Now()
-	if w.last != nil && now.Sub(w.last.When) < momentAge && !now.Before(w.last.When) {
+	if w.last != nil && now.Sub(w.last.When) < w.o.Age && !now.Before(w.last.When) {
 		return w.last
 	}
 	l := w.t.Live(now)
