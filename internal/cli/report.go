@@ -402,12 +402,13 @@ func (a *app) reportModel(ctx context.Context, f *reportFlags, l *look, d *repor
 		return reportTrouble(err)
 	}
 	d.Forecast = &r
-	if f.measured == "" {
-		d.Lacks = append(d.Lacks, report.Lack{What: "where a real token's time went", Why: "no measurement was given", Next: "weft report -o report.html --model " + shellWord(f.model) + " --measured TOKENS/S"})
+	w, err := a.explainToken(ctx, &f.whyFlags) // without --measured it takes what weft serve bench kept
+	switch {
+	case err != nil && f.measured == "":
+		a.code = code
+		d.Lacks = append(d.Lacks, report.Lack{What: "where a real token's time went", Why: "no measurement was given, and none of this model was kept", Next: "weft serve bench"})
 		return nil
-	}
-	w, err := a.explainToken(ctx, &f.whyFlags)
-	if err != nil {
+	case err != nil:
 		return reportTrouble(err)
 	}
 	a.code = code // what it says of the cluster is no trouble of the report

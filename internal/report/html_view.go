@@ -17,7 +17,7 @@ import (
 
 // How many rows a page holds of what may be without end; it says how many there are more.
 const (
-	mostChanges = 300
+	mostChanges = 100
 )
 
 // page is a document, ready for its template: nothing is computed while printing.
@@ -87,7 +87,8 @@ func pageOf(d Document) *page {
 		}
 	}
 	p.Facts = factsOf(d)
-	net := netOf(d.Nodes, d.Links, worstByNode(d.Check.Findings))
+	worst, said := worstOf(d.Check.Findings)
+	net := netOf(d.Nodes, d.Links, worst, said)
 	p.Drawing, p.Board = drawCluster(p.Title, net, d)
 	p.Links = foldLinks(d.Links)
 	p.findings(d.Check)
@@ -182,19 +183,27 @@ func factsOf(d Document) [][2]string {
 	return append(rows, [2]string{"written", d.Made + after(" by weft ", d.Weft)})
 }
 
-// worstByNode is the worst word that a finding has for each node.
-func worstByNode(fs []check.Finding) map[string]string {
+// worstOf is the worst word that a finding has for each node and each part of one, and
+// which checks those of a part are.
+func worstOf(fs []check.Finding) (words, said map[string]string) {
 	worst := map[string]check.Status{}
+	words, said = map[string]string{}, map[string]string{}
 	for _, f := range fs {
-		if f.Subject.Node != "" && loud(f.Status) && f.Status > worst[f.Subject.Node] {
-			worst[f.Subject.Node] = f.Status
+		if f.Subject.Node == "" || !loud(f.Status) {
+			continue
+		}
+		keys := []string{f.Subject.Node}
+		if f.Subject.Part != "" {
+			keys = append(keys, f.Subject.String())
+			said[f.Subject.String()] = strings.TrimPrefix(said[f.Subject.String()]+", "+f.Check, ", ")
+		}
+		for _, k := range keys {
+			if f.Status > worst[k] {
+				worst[k], words[k] = f.Status, f.Status.String()
+			}
 		}
 	}
-	words := map[string]string{}
-	for n, s := range worst {
-		words[n] = s.String()
-	}
-	return words
+	return words, said
 }
 
 // foldLinks makes one row of links that are alike.
@@ -278,7 +287,7 @@ type trialView struct {
 
 type listRow struct{ Class, Where, Got, Want, Note string }
 
-type proofChange struct{ Class, Text string }
+type proofChange struct{ Class, Kind, Text string }
 
 func proofOf(r ProofReport) *proofView {
 	v := &proofView{Head: r.summary() + after(", made ", r.Made), Against: r.Against, Missing: missing(r.Cells), Left: r.Left}
@@ -311,7 +320,8 @@ func proofOf(r ProofReport) *proofView {
 			break
 		}
 		class := map[string]string{"worse": "fail", "gone": "fail", "better": "pass", "new": "pass"}[c.Kind]
-		v.Changes = append(v.Changes, proofChange{cmp.Or(class, "skip"), strings.Join(strings.Fields(c.String()), " ")})
+		kind, text, _ := strings.Cut(strings.Join(strings.Fields(c.String()), " "), " ")
+		v.Changes = append(v.Changes, proofChange{cmp.Or(class, "skip"), kind, text})
 	}
 	return v
 }

@@ -179,7 +179,7 @@ func (m *markdown) proof(p *proofView) {
 	if p.Against != "" {
 		m.head(3, "Against proof "+p.Against)
 		for _, c := range p.Changes {
-			m.line("- %s", md(c.Text))
+			m.line("- %s: %s", md(c.Kind), md(c.Text))
 		}
 		if len(p.Changes) == 0 {
 			m.line("Nothing changed by more than 5 %%.")

@@ -55,7 +55,7 @@ func boardOf(title string, net []netNode) *board {
 	for _, n := range net {
 		ports += len(n.ports)
 		for _, p := range n.ports {
-			name := cmp.Or(p.rail, "on no rail: "+p.name)
+			name := cmp.Or(p.rail, "on no rail")
 			if rails[name] == nil {
 				rails[name] = map[string]netPort{}
 				order = append(order, name)

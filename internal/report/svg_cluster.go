@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/check"
 	"weft/internal/fact"
 	"weft/internal/trial"
 	"weft/internal/unit"
@@ -27,6 +28,7 @@ type netNode struct {
 type netPort struct {
 	name        string
 	class       string // "up", "narrow", "down", "unknown"
+	mark        string // of its dot and text: the class, or the worst finding
 	rate        string // what it should reach, or what it moves
 	says        string // what limits it, or why it is not up
 	title       string // all of it
@@ -91,8 +93,9 @@ type drawnWire struct {
 	X, Y         int
 }
 
-// netOf takes nodes and links apart for a drawing. worst is the worst finding of a node.
-func netOf(nodes []NodeLine, links []trial.Link, worst map[string]string) []netNode {
+// netOf takes nodes and links apart for a drawing. worst is the worst finding of a node,
+// and of a port by both names; said is which checks those of a port are.
+func netOf(nodes []NodeLine, links []trial.Link, worst, said map[string]string) []netNode {
 	var net []netNode
 	at := map[string]int{}
 	for _, n := range nodes {
@@ -104,7 +107,16 @@ func netOf(nodes []NodeLine, links []trial.Link, worst map[string]string) []netN
 	}
 	for _, l := range links {
 		if i, ok := at[l.Node]; ok {
-			net[i].ports = append(net[i].ports, portOf(l))
+			p := portOf(l)
+			key := check.Subject{Node: l.Node, Part: l.Port}.String()
+			if p.mark = p.class; p.class == "up" {
+				p.mark = cmp.Or(worst[key], "up")
+			}
+			p.title += after("; ", said[key])
+			if said[key] != "" && p.class == "up" {
+				p.says += "; " + said[key]
+			}
+			net[i].ports = append(net[i].ports, p)
 		}
 	}
 	return net
@@ -185,7 +197,7 @@ func drawNet(title string, net []netNode, fabric *fact.Fabric, direct bool) *net
 			c.H = cardHead + 2
 		}
 		for i, p := range n.ports {
-			row := drawnPort{Y: y + cardHead + i*cardRow + cardRow/2, Name: fit(p.name, 150, 12), Rate: fit(p.rate, 86, 12), Says: fit(p.says, 166, 12), Class: p.class, Title: p.title}
+			row := drawnPort{Y: y + cardHead + i*cardRow + cardRow/2, Name: fit(p.name, 150, 12), Rate: fit(p.rate, 86, 12), Says: fit(p.says, 166, 12), Class: cmp.Or(p.mark, p.class), Title: p.title}
 			c.Ports = append(c.Ports, row)
 			if p.rail == "" && p.swtch == "" {
 				continue

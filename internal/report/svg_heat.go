@@ -16,7 +16,7 @@ const (
 	mostHeatNumbers = 16
 	mostHeatEnds    = 256
 	mostHeat        = 1 << 20
-	mostWorst       = 12
+	mostWorst       = 8
 )
 
 // heatmap is the numbers of one trial over one rail.
@@ -260,7 +260,7 @@ func (m *matrix) worstCells(s scale) (list []heatWorst) {
 		all = append(all, bad{c, share})
 	}
 	slices.SortFunc(all, func(a, b bad) int {
-		return cmp.Or(cmp.Compare(b.c.Status, a.c.Status), cmp.Compare(a.share, b.share), natural(a.c.A.String(), b.c.A.String()), natural(a.c.B.String(), b.c.B.String()))
+		return cmp.Or(cmp.Compare(b.c.Status, a.c.Status), cmp.Compare(a.share, b.share), natural(a.c.A.Node, b.c.A.Node), natural(a.c.B.Node, b.c.B.Node), strings.Compare(a.c.A.Port+a.c.B.Port, b.c.A.Port+b.c.B.Port))
 	})
 	for i, b := range all {
 		if i == mostWorst {

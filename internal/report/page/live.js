@@ -3,8 +3,8 @@
 const body = document.body;
 const state = document.getElementById("state");
 const every = Math.max(1, Number(body.dataset.every) || 5);
-const old = Math.max(5, 3 * every) * 1000;
-let last = performance.now(), wait = 1, source = null, joined = false;
+const old = Math.max(20, 3 * every) * 1000; // the server sends at least every 15 s
+let last = performance.now(), moved = last, shownAt = "", wait = 1, source = null, joined = false;
 function say(text, bad) {
   if (state.textContent !== text) state.textContent = text;
   state.classList.toggle("bell", bad);
@@ -52,10 +52,12 @@ function join() {
   });
 }
 function tell() {
-  const age = performance.now() - last;
+  const now = performance.now(), age = now - last;
   const when = document.getElementById("when");
   const at = when ? when.textContent : "";
+  if (at !== shownAt) { shownAt = at; moved = now; }
   if (age > old) say("Stale: no news for " + Math.round(age / 1000) + " s. Shown is " + at + ".", true);
+  else if (joined && now - moved > old) say("Stale: the watch has not looked for " + Math.round((now - moved) / 1000) + " s. Shown is " + at + ".", true);
   else if (!joined) say("Not connected: trying again. Shown is " + at + ".", true);
   else say("Live.", false);
 }

@@ -4,7 +4,7 @@ const all = (q, at) => Array.from((at || document).querySelectorAll(q));
 const box = document.getElementById("filter");
 const said = document.getElementById("filtered");
 const rows = () => all(".item");
-const shown = () => rows().filter((r) => !r.closest("[hidden]") && r.getClientRects().length > 0);
+const shown = () => rows().filter((r) => !r.closest("[hidden], details:not([open])") && r.getClientRects().length > 0);
 function filter() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
   const list = rows();
@@ -15,10 +15,15 @@ function filter() {
     r.hidden = !fits;
     if (fits) n++;
   }
+  for (const d of all("details")) { // what matches is not left behind a lid
+    if (words.length && !d.open && d.querySelector(".item:not([hidden])")) { d.open = true; d.dataset.lifted = "1"; }
+    else if (!words.length && d.dataset.lifted) { d.open = false; delete d.dataset.lifted; }
+  }
   said.textContent = words.length ? n + " of " + list.length + " shown" : "";
 }
-function reach(rowsNow) {
-  rowsNow.forEach((r, i) => { if (r.tabIndex !== 0 || i === 0) r.tabIndex = i === 0 ? 0 : -1; });
+function reach(list) { // one row is on the way of the Tab key; arrows lead to the others
+  for (const r of rows()) r.tabIndex = -1;
+  if (list.length) list[0].tabIndex = 0;
 }
 function move(by) {
   const list = shown();
@@ -32,7 +37,7 @@ function move(by) {
 if (box) {
   box.closest(".filter").hidden = false;
   box.addEventListener("input", filter);
-  reach(rows());
+  reach(shown());
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.altKey || e.metaKey) return;
     const typing = e.target === box;
