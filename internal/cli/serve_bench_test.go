@@ -7,10 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"weft/internal/bench/standin"
 	"weft/internal/fixture"
@@ -25,11 +24,6 @@ func benchRun(t *testing.T, ctx context.Context, args ...string) (code int, out,
 	var o, e bytes.Buffer
 	a := &app{in: strings.NewReader(""), out: &o, err: &e}
 	root := a.root()
-	if serve, _, err := root.Find([]string{"serve", "bench"}); err != nil || serve.Name() != "bench" {
-		parent := &cobra.Command{Use: "serve"}
-		parent.AddCommand(a.serveBench())
-		root.AddCommand(parent)
-	}
 	root.SetArgs(append([]string{"serve", "bench"}, args...))
 	root.SetOut(&o)
 	root.SetErr(&e)
@@ -223,21 +217,25 @@ func TestServeBenchTrouble(t *testing.T) {
 	}
 }
 
-// Ctrl-C tells what was measured until then.
+// Ctrl-C, as a signal to this process, tells what was measured until then.
 func TestServeBenchInterrupted(t *testing.T) {
 	st := &standin.Server{Gap: 2 * time.Millisecond}
 	at := standIn(t, st)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	st.Trouble = func(n int) string {
 		if n == 8 {
-			cancel()
+			if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+				t.Error(err)
+			}
 		}
 		return ""
 	}
-	_, out, errs := benchRun(t, ctx, at, "--concurrency", "1,2", "--requests", "1000", "--warm-up", "0", "--output-tokens", "20", "--no-forecast")
-	if !strings.Contains(out, "interrupted: this is what was measured until then") || !strings.Contains(out, "not over yet: 1 (1 at once)") || !strings.Contains(errs, "context canceled") {
-		t.Errorf("%s%s", out, errs)
+	var out, errs bytes.Buffer
+	code := Main([]string{"serve", "bench", at, "--concurrency", "1,2", "--requests", "1000", "--warm-up", "0", "--output-tokens", "20", "--no-forecast"}, strings.NewReader(""), &out, &errs)
+	if code != exitInterrupted || !strings.Contains(errs.String(), "weft: interrupted; what was measured until then is above") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+	if !strings.Contains(out.String(), "interrupted: this is what was measured until then") || !strings.Contains(out.String(), "not over yet: 1 (1 at once)") {
+		t.Error(out.String())
 	}
 	if kept, _ := filepath.Glob(".weft/benches/*.json"); len(kept) != 1 {
 		t.Errorf("kept %q", kept)
