@@ -49,8 +49,29 @@ type Server struct {
 	events atomic.Int32
 	wrong  sync.Mutex // one wrong token at a time, and slowly
 
-	mu     sync.Mutex // of scratch
+	mu     sync.Mutex // of buffer
 	buffer []byte
+
+	shots sync.Mutex // of shot
+	shot  shot
+}
+
+// shot is a moment that was drawn, for all who look at it.
+type shot struct {
+	live  *history.Live
+	parts map[string][]report.LivePart // by the port that is open
+	pages map[string][]byte
+}
+
+// drawn draws something of a moment, once for all that look within an interval, and
+// returns it. open is the port that is shown with its counters.
+func (s *Server) drawn(open string, young time.Duration, draw func(at *shot) error) error {
+	s.shots.Lock()
+	defer s.shots.Unlock()
+	if now := s.Watch.o.Now(); s.shot.live == nil || now.Sub(s.shot.live.When) >= young || len(s.shot.parts)+len(s.shot.pages) > 2*maxEvents {
+		s.shot = shot{live: s.Watch.Live(), parts: map[string][]report.LivePart{}, pages: map[string][]byte{}}
+	}
+	return draw(&s.shot)
 }
 
 // Listen opens the address. Without a token it must be a loopback one: what it shows is
@@ -179,29 +200,49 @@ func (s *Server) allowed(r *http.Request) bool {
 	return false
 }
 
-func (s *Server) options(r *http.Request, l *history.Live) report.LiveOptions {
+func (s *Server) options(open string, l *history.Live) report.LiveOptions {
 	o := report.LiveOptions{}
 	if s.Page != nil {
 		o = s.Page(l)
 	}
-	o.Events, o.Metrics = "events", "metrics"
-	if open := r.URL.Query().Get("open"); len(open) <= 256 {
-		o.Open = open
-	}
+	o.Events, o.Metrics, o.Open = "events", "metrics", open
 	return o
 }
 
+// pageAge is how old a page may be that another one gets, too.
+const pageAge = time.Second
+
 // page is the whole page, as it is now.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	l := s.Watch.Live()
-	var b bytes.Buffer
-	if err := report.LivePage(&b, *l, s.options(r, l)); err != nil {
+	open := openPort(r)
+	var page []byte
+	err := s.drawn(open, pageAge, func(at *shot) error {
+		if page = at.pages[open]; page != nil {
+			return nil
+		}
+		var b bytes.Buffer
+		if err := report.LivePage(&b, *at.live, s.options(open, at.live)); err != nil {
+			return err
+		}
+		page = b.Bytes()
+		at.pages[open] = page
+		return nil
+	})
+	if err != nil {
 		http.Error(w, "the page could not be written", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", report.LiveCSP()+"; frame-ancestors 'none'")
-	w.Write(b.Bytes())
+	w.Write(page)
+}
+
+// openPort is the port whose counters the page shows.
+func openPort(r *http.Request) string {
+	if open := r.URL.Query().Get("open"); len(open) <= 256 {
+		return open
+	}
+	return ""
 }
 
 // follow sends what changes on the page, for as long as somebody looks.
@@ -226,11 +267,17 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var had []report.LivePart
-	sent := time.Now()
+	sent, open := time.Now(), openPort(r)
 	every := max(time.Second, min(s.Watch.o.Every, 5*time.Second))
 	for {
-		l := s.Watch.Live()
-		parts, err := report.LiveParts(*l, s.options(r, l))
+		var parts []report.LivePart
+		err := s.drawn(open, every*9/10, func(at *shot) (err error) {
+			if parts = at.parts[open]; parts == nil {
+				parts, err = report.LiveParts(*at.live, s.options(open, at.live))
+				at.parts[open] = parts
+			}
+			return err
+		})
 		if err != nil {
 			return
 		}
