@@ -197,6 +197,21 @@ func TestNoDone(t *testing.T) {
 	if l := levels[0]; l.OK != 2 || l.NoDone != 2 || l.Outputs != 40 {
 		t.Errorf("%+v", l)
 	}
+	// One that is left open, too: the time that was waited for it does not count.
+	st = &standin.Server{Trouble: func(int) string { return "hold" }}
+	_, levels = measure(t, begin(t, st, 500*time.Millisecond), Order{Concurrency: []int{1}, Requests: 2})
+	if l := levels[0]; l.OK != 2 || l.NoDone != 2 || l.Outputs != 40 || l.Whole.Max.Or(1e9) > 400 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// Connections are used again, so that the first token does not pay for one.
+func TestConnections(t *testing.T) {
+	st := &standin.Server{}
+	_, levels := measure(t, begin(t, st, 5*time.Second), Order{Concurrency: []int{1, 4}, Requests: 20, Warm: -1})
+	if len(levels) != 2 || levels[1].OK != 20 || st.Conns > 6 {
+		t.Errorf("%d connections for 4 at once: %+v", st.Conns, levels)
+	}
 }
 
 // A server that fails every time is given up, and not hammered.

@@ -274,6 +274,9 @@ func (s *Server) follow(ctx context.Context, w *slot, body io.Reader, asked int,
 				return st, s.broken(err)
 			}
 			return st, nil
+		case rerr != nil && st.End() == nil && (context.Cause(ctx) == nil || errors.Is(context.Cause(ctx), errTimeout)):
+			out.End = out.Last // the text is whole; only the end of the stream is missing
+			return st, nil
 		case rerr != nil && st.Chunks == 0:
 			return st, s.failed(ctx, rerr, "no first token")
 		case rerr != nil:

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/bench"
+	"weft/internal/exec"
 	"weft/internal/forecast"
 	"weft/internal/job"
 	"weft/internal/load"
@@ -41,6 +42,10 @@ type benchFlags struct {
 
 // usualServer is where vLLM and SGLang's examples listen.
 const usualServer = "http://127.0.0.1:8000"
+
+// maxHeld is how many tokens of prompts, or of answers, a client may hold at once: a word
+// of a prompt takes 6 bytes, and the time of a token 8.
+const maxHeld = 64 << 20
 
 // keyVariable is the environment variable that a key is in, unless another is named.
 const keyVariable = "WEFT_API_KEY"
@@ -132,8 +137,8 @@ func (f *benchFlags) order() (o bench.Order, err error) {
 		return o, fail(help, "--concurrency: %d levels; want at most 32", len(o.Concurrency))
 	case f.api != "" && f.api != "chat" && f.api != "completions":
 		return o, fail(help, "--api %s: want chat or completions", f.api)
-	case f.promptTokens < 1 || f.promptTokens > 4<<20:
-		return o, fail(help, "--prompt-tokens %d: want 1 to %d", f.promptTokens, 4<<20)
+	case f.promptTokens < 1 || f.promptTokens > 1<<20:
+		return o, fail(help, "--prompt-tokens %d: want 1 to %d", f.promptTokens, 1<<20)
 	case f.output < 1 || f.output > 1<<20:
 		return o, fail(help, "--output-tokens %d: want 1 to %d", f.output, 1<<20)
 	case f.requests < 0 || f.requests > load.MaxSamples:
@@ -144,6 +149,9 @@ func (f *benchFlags) order() (o bench.Order, err error) {
 		return o, fail(help, "--timeout %v: want 1ms to 24h", f.timeout)
 	case f.warm < -1 || f.warm > 1<<16:
 		return o, fail(help, "--warm-up %d: want 0 to %d", f.warm, 1<<16)
+	}
+	if most := slices.Max(o.Concurrency); max(f.promptTokens, f.output) > maxHeld/most {
+		return o, fail(help, "--concurrency %d with --prompt-tokens %d and --output-tokens %d: too much for the memory of a client; want at most %d tokens in all", most, f.promptTokens, f.output, maxHeld)
 	}
 	for o.Seed == 0 {
 		o.Seed = rand.Uint64N(1 << 32)
@@ -479,6 +487,7 @@ func benchTrouble(ctx context.Context, err error, launch *job.Launch, u *url.URL
 			t.next = "curl -s " + shellWord(at+"/v1/models")
 		}
 	}
+	t.next = exec.Sanitise(t.next) // names are the server's
 	return t
 }
 

@@ -111,6 +111,25 @@ func TestServeBench(t *testing.T) {
 	}
 }
 
+// Without a flag and without an address it measures the server where engines listen.
+func TestServeBenchFirstRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	st := &standin.Server{Addr: strings.TrimPrefix(usualServer, "http://")}
+	if _, err := st.Start(); err != nil {
+		t.Skipf("somebody listens at %s: %v", usualServer, err)
+	}
+	t.Cleanup(st.Close)
+	code, out, errs := benchRun(t, t.Context())
+	if code != exitYes || !strings.Contains(out, "http://127.0.0.1:8000, stand-in, chat, prompts of 512 tokens, answers of 128, seed ") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	for _, row := range []string{"\n1        8         0", "\n2        8         0", "\n4        16        0", "\n8        32        0", "\n16       64        0"} {
+		if !strings.Contains(out, row) {
+			t.Errorf("no row %q in:\n%s", row, out)
+		}
+	}
+}
+
 // One document, and a stream of events.
 func TestServeBenchJSON(t *testing.T) {
 	at := standIn(t, &standin.Server{})
@@ -202,6 +221,7 @@ func TestServeBenchTrouble(t *testing.T) {
 		{at + " --concurrency 1,x", exitTrouble, "want numbers"},
 		{at + " --prompt-tokens 0", exitTrouble, "--prompt-tokens 0"},
 		{at + " --output-tokens -1", exitTrouble, "--output-tokens -1"},
+		{at + " --prompt-tokens 1000000 --concurrency 1,4096", exitTrouble, "too much for the memory"},
 		{at + " --api soap", exitTrouble, "want chat or completions"},
 		{at + " --requests 1 --for 1s", exitTrouble, "if any flags in the group"},
 		{at + " --api-key-file /nowhere", exitTrouble, "no such file"},

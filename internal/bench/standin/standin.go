@@ -16,6 +16,7 @@ import (
 
 // Server is one stand-in. Its zero value streams one token a chunk, as fast as it can.
 type Server struct {
+	Addr     string        // to listen on; "": any port of loopback
 	Models   []string      // it has; none: "stand-in"
 	Owner    string        // it says that it is; "": "stand-in"
 	Root     string        // where its models are from
@@ -36,7 +37,8 @@ type Server struct {
 
 	// Trouble is what goes wrong with request n, from 0: "" nothing, "status 503", "cut 3"
 	// (the connection, after three tokens), "error 3" (in the stream), "stall 3",
-	// "rubbish 3", "huge 3" (a line), "nodone", "json" (no stream), "redirect", "endless".
+	// "rubbish 3", "huge 3" (a line), "nodone", "hold" (open, without [DONE]), "json" (no
+	// stream), "redirect", "endless".
 	Trouble func(n int) string
 
 	listener net.Listener
@@ -48,6 +50,7 @@ type Server struct {
 	Asked  []Request
 	Busy   int // streams that run
 	MaxRun int // that ran at once
+	Conns  int // connections that were made
 	gone   chan struct{}
 	once   sync.Once
 }
@@ -62,12 +65,22 @@ type Request struct {
 
 // Start listens on loopback and returns the address of its root.
 func (s *Server) Start() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr := s.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return "", err
 	}
 	s.listener, s.seen, s.gone = l, map[string]bool{}, make(chan struct{})
-	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
+	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second, ConnState: func(_ net.Conn, to http.ConnState) {
+		if to == http.StateNew {
+			s.mu.Lock()
+			s.Conns++
+			s.mu.Unlock()
+		}
+	}}
 	go s.server.Serve(l) // ends with Close
 	return "http://" + l.Addr().String(), nil
 }
@@ -306,7 +319,11 @@ func (a *answer) slow() {
 	if a.usage {
 		a.event(fmt.Sprintf(`{"id":"cmpl-0","choices":[],"usage":{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}}`, a.prompt, a.prompt+a.tokens, a.tokens, a.cached))
 	}
-	if a.trouble != "nodone" {
+	switch a.trouble {
+	case "nodone":
+	case "hold":
+		a.wait(time.Hour)
+	default:
 		a.event("[DONE]")
 	}
 }
