@@ -28,3 +28,6 @@ func (l Lab) PowerCycle(ctx context.Context, node string) error {
 	}
 	return l.boot(ctx, s, *n)
 }
+
+// Key is the file of the key that the machines let in.
+func (l Lab) Key() string { return l.image("key") }
