@@ -74,7 +74,7 @@ func (a *app) takeDown(ctx context.Context, name string) error {
 	case slices.ContainsFunc(out.Down, func(d report.ServeDown) bool { return d.Failed != "" }):
 		a.code, out.Next = exitIncomplete, "weft serve down "+l.Name
 	case slices.ContainsFunc(out.Down, func(d report.ServeDown) bool { return len(d.Left) > 0 }):
-		a.code, out.Next = exitNo, "weft serve down "+l.Name
+		a.code = exitNo
 	}
 	if a.code != exitIncomplete { // what is left by then is the person's own
 		if err := store.At(a.folder).DropServe(l.Name); err != nil && a.code == exitYes && !strings.Contains(err.Error(), "no such file") {

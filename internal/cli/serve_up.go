@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ type serveFlags struct {
 	config, listen, keyFile, tokenFile string
 	accept                             []string
 	print, yes, keep                   bool
-	deadline, silence                  time.Duration
+	deadline, join, silence            time.Duration
 }
 
 func (a *app) serveUp() *cobra.Command {
@@ -100,6 +101,7 @@ Exit codes: 0 it serves, and RDMA carries it; 1 it does not start, or not over R
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	fl.BoolVar(&f.keep, "keep", false, "leave what was started when it fails, to look at it")
 	fl.DurationVar(&f.deadline, "deadline", 40*time.Minute, "how long loading may take at most")
+	fl.DurationVar(&f.join, "join", 3*time.Minute, "how long Ray's workers may take to join at most")
 	fl.DurationVar(&f.silence, "silence", 5*time.Minute, "how long nothing at all may move before it counts as hanging")
 	return cmd
 }
@@ -136,7 +138,7 @@ func (a *app) serveModel(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return &trouble{what: err.Error(), next: f.help(), code: exitNo}
 	}
-	launch.Deadline(f.deadline)
+	launch.Deadline(f.deadline, f.join)
 	bars := a.knownBars(l, launch)
 	if f.print {
 		bars = append(bars, launch.ImageBars(launch.FactImages(l.kase))...)
@@ -170,6 +172,9 @@ func (f *serveFlags) read() error {
 	}
 	if f.deadline < 10*time.Second || f.deadline > 24*time.Hour {
 		return fail(help, "--deadline %v: want 10s to 24h", f.deadline)
+	}
+	if f.join < 5*time.Second || f.join > 24*time.Hour {
+		return fail(help, "--join %v: want 5s to 24h", f.join)
 	}
 	if f.silence < 5*time.Second || f.silence > 24*time.Hour {
 		return fail(help, "--silence %v: want 5s to 24h", f.silence)
@@ -425,6 +430,11 @@ func served(p serve.Proof) *report.ServeProof {
 func (a *app) barred(f serveFlags, launch *job.Launch, open, accepted []job.Bar) error {
 	a.code = exitNo
 	next := a.serveAgain(f, job.Acceptable(open))
+	for _, b := range slices.Backward(open) { // what mends the first, but before it what nobody can accept
+		if b.Next != "" {
+			next = b.Next
+		}
+	}
 	for _, b := range open {
 		if len(job.Acceptable([]job.Bar{b})) == 0 && b.Next != "" {
 			next = b.Next
@@ -496,6 +506,11 @@ func (a *app) failedServe(ctx context.Context, f serveFlags, r *serve.Run, out r
 	out.Next = "weft serve up --help"
 	if out.Failure != nil && strings.HasPrefix(out.Failure.Do, "weft ") {
 		out.Next, _, _ = strings.Cut(out.Failure.Do, ";")
+	}
+	if strings.HasPrefix(out.Next, "weft serve logs") && out.LogFile != "" { // its units are gone, and their names with them
+		out.Next = "less " + out.LogFile
+		out.Failure.Do = strings.Replace(out.Failure.Do, "weft serve logs "+r.Launch.Name, out.Next, 1)
+		out.Failure.Do = strings.Replace(out.Failure.Do, "weft serve logs", out.Next, 1)
 	}
 	if len(left) > 0 {
 		out.Next = "weft serve down " + r.Launch.Name

@@ -75,11 +75,15 @@ func (l *Launch) order() {
 	}
 }
 
-// Deadline bounds the wait for the model by what the person says.
-func (l *Launch) Deadline(d time.Duration) {
+// Deadline bounds the waits for the model and for Ray's workers by what the person says.
+func (l *Launch) Deadline(load, join time.Duration) {
 	for i := range l.Order {
-		if w := l.Order[i].Wait; w != nil && w.For == "health" && d > 0 {
-			w.Within = d
+		switch w := l.Order[i].Wait; {
+		case w == nil:
+		case w.For == "health" && load > 0:
+			w.Within = load
+		case w.For == "ray" && join > 0:
+			w.Within = join
 		}
 	}
 }

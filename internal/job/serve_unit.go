@@ -134,7 +134,10 @@ func (l *Launch) inside(part *Part) []string {
 
 // runArgs is what stands between "run" and the end: options, image, command.
 func (l *Launch) runArgs(o *Order, n *fact.Node, part *Part) []string {
-	args := []string{"--name", part.Container, "--network=host", "--ipc=host", "--init", "--ulimit=memlock=-1:-1", "--ulimit=stack=67108864:67108864", "--pids-limit=-1", "--cap-add=IPC_LOCK"}
+	args := []string{"--name", part.Container, "--network=host", "--ipc=host", "--ulimit=memlock=-1:-1", "--ulimit=stack=67108864:67108864", "--pids-limit=-1", "--cap-add=IPC_LOCK"}
+	if l.Runtime == "docker" {
+		args = append(args, "--init") // podman's needs a program that many nodes do not have
+	}
 	for _, d := range l.devices(n) {
 		args = append(args, d.args(l.Runtime)...)
 	}
@@ -221,7 +224,7 @@ func (l *Launch) quadlet(o *Order, n *fact.Node, part *Part, p program) string {
 	b.WriteString(l.unitHead(part, p))
 	fmt.Fprintf(&b, "\n[Container]\nContainerName=%s\nImage=%s\nEntrypoint=%s\n", part.Container, quadletValue(l.Image), quadletValue(part.Command[0]))
 	fmt.Fprintf(&b, "Exec=%s\n", systemdLine(part.Command[1:]))
-	b.WriteString("Network=host\nRunInit=true\nLogDriver=passthrough\nPull=never\nAddCapability=IPC_LOCK\n")
+	b.WriteString("Network=host\nLogDriver=passthrough\nPull=never\nAddCapability=IPC_LOCK\n")
 	args := []string{"--ipc=host", "--ulimit=memlock=-1:-1", "--ulimit=stack=67108864:67108864", "--pids-limit=-1"}
 	for _, d := range l.devices(n) {
 		switch {

@@ -70,7 +70,7 @@ func (r *Run) stop(ctx context.Context, d *Down, p job.Part) {
 	if s := stateOf(before, err); s.Why != "" && unreachable(err) {
 		d.Failed = err.Error()
 		return
-	} else if s.Gone || s.Active == "" || s.Active == "inactive" && p.Unit != "" {
+	} else if s.Why == "" && (s.Gone || s.Active == "" || s.Active == "inactive" && p.Unit != "") {
 		return
 	}
 	if _, err := r.sh(ctx, d.Node, p.Stop, "", 3*time.Minute); err != nil {
@@ -113,7 +113,7 @@ func (r *Run) remove(ctx context.Context, d *Down, n *job.NodeLaunch) {
 	folder := r.Launch.Folder
 	body := `take() {
 	$s test -e "$1" || return 0
-	if [ -n "$2" ] && [ "$($s sha256sum <"/dev/null" 2>/dev/null; $s sha256sum "$1" | cut -c1-64)" != "$2" ] && [ "$($s sha256sum "$1" | cut -c1-64)" != "$2" ]; then
+	if [ -n "$2" ] && [ "$($s sha256sum "$1" | cut -c1-64)" != "$2" ]; then
 		echo "left $1: it was changed since weft wrote it"
 		return 0
 	fi
@@ -124,7 +124,6 @@ func (r *Run) remove(ctx context.Context, d *Down, n *job.NodeLaunch) {
 		body += "$s systemctl daemon-reload\n"
 		for _, p := range n.Parts {
 			if p.Unit != "" {
-				fmt.Fprintf(&script, "")
 				body += fmt.Sprintf("$s systemctl reset-failed %s 2>/dev/null\n", p.Unit)
 			}
 		}
@@ -137,20 +136,26 @@ printf '%%s\n' "$m" | sed -n '1!G;h;$p' | while IFS= read -r d; do
 done
 $s rmdir '%[1]s' 2>/dev/null
 ! $s test -e '%[1]s' || echo 'left %[1]s: something is in it that weft did not write'
+echo done
 `, folder)
 	out, err := r.sh(ctx, d.Node, body, "", 2*time.Minute)
 	if err != nil && unreachable(err) {
 		d.Failed = err.Error()
 		return
 	}
+	whole := false
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
+		whole = whole || line == "done"
 		if f, ok := strings.CutPrefix(line, "removed "); ok {
 			d.Removed = append(d.Removed, f)
 		}
 		if f, ok := strings.CutPrefix(line, "left "); ok {
 			d.Left = append(d.Left, exec.Sanitise(f))
 		}
+	}
+	if !whole {
+		d.Left = append(d.Left, fmt.Sprintf("its files: removing them ended half-way: %v", err))
 	}
 }
 

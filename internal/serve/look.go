@@ -187,15 +187,16 @@ func (r *Run) judge(now time.Time) error {
 		ended := f.state.Active == "failed" || f.state.Active == "inactive" || f.state.Gone
 		crashed := ended || f.state.Restarts > 0
 		e, said := englog.Worst(f.log.Events)
+		said = said && e.ID != "start.limit" // says that it ended, and nothing of why
 		switch {
 		case said && (crashed || now.Sub(f.failed) > settle && f.moved.Before(f.failed)):
 			if w, ok := englog.Worst(all); ok && w.ID != e.ID { // another part knows the cause
-				return r.because(w, all)
+				return r.because(w)
 			}
 			return r.failure(f, e)
 		case ended:
-			if w, ok := englog.Worst(all); ok {
-				return r.because(w, all)
+			if w, ok := englog.Worst(all); ok && w.ID != "start.limit" {
+				return r.because(w)
 			}
 			what := fmt.Sprintf("the %s ended with status %d", f.part.Role, f.state.Exit)
 			if f.state.Restarts > 0 {
@@ -257,7 +258,7 @@ func (r *Run) failure(f *follower, e englog.Event) *Failure {
 }
 
 // because finds the part that said it.
-func (r *Run) because(e englog.Event, all []englog.Event) *Failure {
+func (r *Run) because(e englog.Event) *Failure {
 	for _, key := range r.keys() {
 		f := r.follow[key]
 		for _, x := range f.log.Events {

@@ -110,6 +110,9 @@ func counters(ctx context.Context, sessions map[string]*prove.Session) map[strin
 				mu.Lock()
 				defer mu.Unlock()
 				all[name] = a.Counters
+				if a.Counters == nil { // it was read, and has none
+					all[name] = trial.Counters{}
+				}
 			}
 		})
 	}
