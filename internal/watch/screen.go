@@ -363,7 +363,7 @@ func (m model) View() string {
 	l, t := m.now, m.table()
 	var b strings.Builder
 	head := fmt.Sprintf("weft watch  %s  %s", l.When.Format("15:04:05"), l.Summary)
-	b.WriteString(report.PaintLevel(m.colour, l.Level, 0) + "  " + cut(head, m.wide-len(l.Level)-2) + "\n")
+	b.WriteString(report.PaintLevel(m.colour, l.Level, 0) + "  " + cut(head, m.wide-9) + "\n")
 	var tabs []string
 	for v := range views {
 		name := viewNames[v]
