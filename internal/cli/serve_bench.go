@@ -116,6 +116,7 @@ Exit codes: 0 every request ended well, 1 some failed, 2 trouble (a bad flag),
 	fl.StringVar(&f.link, "link", "", "for the forecast: what joins the nodes, like 100g-rdma (default: as the nodes have it)")
 	fl.IntVar(&f.tp, "tp", 0, "for the forecast: tensor parallel over so many ranks (default: over all)")
 	fl.IntVar(&f.pp, "pp", 0, "for the forecast: pipeline parallel over so many stages")
+	fl.Lookup("warm-up").DefValue = "0" // its usage says what it is
 	cmd.MarkFlagsMutuallyExclusive("requests", "for")
 	cmd.MarkFlagsMutuallyExclusive("api-key-file", "api-key-env")
 	return cmd

@@ -6,11 +6,13 @@ import "bytes"
 // so one that was understood tells of those like it: what is left to read is one JSON
 // string.
 type shape struct {
-	line string // "data: "
 	head string // up to and with the quote that opens the text
 	tail string // from the quote that closes it
-	ends string // of the line of data and of the blank one
 }
+
+// known is one, and the same with what is around it in the stream: the name of the field,
+// and how the line of data and the blank one end.
+type known struct{ data, whole shape }
 
 // match returns how long the chunk at the beginning of b is, 0 when it is not like this
 // one, and whether it has text.
@@ -18,9 +20,17 @@ func (k *shape) match(b []byte) (n int, text bool) {
 	if k.head == "" || len(b) < len(k.head) || string(b[:len(k.head)]) != k.head {
 		return 0, false
 	}
-	size := quoted(b[len(k.head):])
-	if size < 0 {
+	size, inside := 0, b[len(k.head):]
+	for size < len(inside) && plain[inside[size]] {
+		size++
+	}
+	if size == len(inside) {
 		return 0, false
+	}
+	if inside[size] != '"' {
+		if size = quoted(inside); size < 0 {
+			return 0, false
+		}
 	}
 	n = len(k.head) + size
 	if len(b)-n < len(k.tail) || string(b[n:n+len(k.tail)]) != k.tail {
@@ -28,6 +38,14 @@ func (k *shape) match(b []byte) (n int, text bool) {
 	}
 	return n + len(k.tail), size > 0
 }
+
+// plain are the bytes that stand for themselves in a JSON string.
+var plain = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= 0x20 && c != '"' && c != '\\'
+	}
+	return t
+}()
 
 // quoted returns how long the inside of a JSON string is that ends in b, -1 when it does
 // not, or is not JSON.

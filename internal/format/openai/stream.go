@@ -36,8 +36,9 @@ type Stream struct {
 	event string // its name
 
 	head, ends string // of the event's only line of data: what is before the value, and how it ends
-	known      shape
-	plain      bool // do not use known: tests compare with it
+	known      known
+	between    bool // a line begins, and with it an event: what is known may be looked for
+	plain      bool // know nothing: tests compare with it
 }
 
 // Usage is what the server counted.
@@ -52,36 +53,31 @@ type Usage struct {
 func (s *Stream) Feed(b []byte) (chunks int, err error) {
 	before := s.Chunks
 	for len(b) > 0 && s.err == nil && !s.Done {
-		if n, text := s.quick(b); n > 0 {
-			s.Events++
-			if text {
-				s.Chunks++
+		if s.between {
+			if b = s.quick(b); len(b) == 0 {
+				break
 			}
-			b = b[n:]
-			continue
 		}
 		b = s.take(b)
+		s.between = s.known.whole.head != "" && !s.cr && s.lines == 0 && s.event == "" && len(s.line) == 0
 	}
 	return s.Chunks - before, s.err
 }
 
-// quick reads an event that differs from an earlier one in its text alone.
-func (s *Stream) quick(b []byte) (n int, text bool) {
-	if s.known.head == "" || s.plain || s.cr || s.lines > 0 || s.event != "" || len(s.line) > 0 {
-		return 0, false
+// quick reads events that differ from an earlier one in their text alone, and returns the
+// rest.
+func (s *Stream) quick(b []byte) []byte {
+	for {
+		n, text := s.known.whole.match(b)
+		if n == 0 || n > MaxLine {
+			return b
+		}
+		s.Events++
+		if text {
+			s.Chunks++
+		}
+		b = b[n:]
 	}
-	if len(b) < len(s.known.line) || string(b[:len(s.known.line)]) != s.known.line {
-		return 0, false
-	}
-	n, text = s.known.match(b[len(s.known.line):])
-	if n == 0 {
-		return 0, false
-	}
-	n += len(s.known.line)
-	if n > MaxLine || len(b)-n < len(s.known.ends) || string(b[n:n+len(s.known.ends)]) != s.known.ends {
-		return 0, false
-	}
-	return n + len(s.known.ends), text
 }
 
 // take reads one line, or what there is of it, and returns the rest.
@@ -191,7 +187,7 @@ func (s *Stream) handle(event, ends string) error {
 	if len(s.data) == 0 {
 		return nil // some servers keep a connection alive so
 	}
-	if n, text := s.known.match(s.data); n == len(s.data) && event == "" && !s.plain {
+	if n, text := s.known.data.match(s.data); n == len(s.data) && event == "" {
 		if text {
 			s.Chunks++
 		}
@@ -215,8 +211,7 @@ func (s *Stream) handle(event, ends string) error {
 	}
 	if c.text() && c.learns() && s.lines == 1 && s.ends != "" && ends != "" && event == "" && !s.plain {
 		if k, ok := learn(s.data); ok {
-			k.line, k.ends = s.head, s.ends+ends
-			s.known = k
+			s.known = known{data: k, whole: shape{s.head + k.head, k.tail + s.ends + ends}}
 		}
 	}
 	return nil

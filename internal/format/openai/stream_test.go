@@ -47,7 +47,7 @@ func TestStream(t *testing.T) {
 		if s.Usage == nil || *s.Usage != (Usage{7, 5, 3}) {
 			t.Errorf("%q: %+v", end, s.Usage)
 		}
-		if s.known.head == "" {
+		if s.known.whole.head == "" {
 			t.Errorf("%q: nothing was learned", end)
 		}
 	}
