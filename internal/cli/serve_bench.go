@@ -23,6 +23,7 @@ import (
 	"weft/internal/job"
 	"weft/internal/load"
 	"weft/internal/report"
+	"weft/internal/spec"
 	"weft/internal/store"
 	"weft/internal/term"
 	"weft/internal/why"
@@ -209,14 +210,15 @@ func (a *app) benchServer(ctx context.Context, f *benchFlags, at string) error {
 	if err != nil {
 		return err
 	}
-	if _, _, a.folder, err = a.spec(nil); err != nil {
+	var want spec.Spec
+	if want, _, a.folder, err = a.spec(nil); err != nil {
 		return err
 	}
 	launch := a.benchLaunch()
 	if at == "" {
 		at = usualServer
 		if launch != nil {
-			at = launch.Addr
+			at = launch.Asks()
 		}
 	}
 	u, err := serverURL(at)
@@ -235,7 +237,7 @@ func (a *app) benchServer(ctx context.Context, f *benchFlags, at string) error {
 	ready, err := s.Prepare(ctx, &o)
 	asking.Done()
 	if err != nil {
-		return benchTrouble(ctx, err, launch, u)
+		return benchTrouble(ctx, err, launch, want, u)
 	}
 	r := report.Bench{Bench: load.Bench{
 		ID: store.PlanID(begun), Made: begun.UTC().Format(time.RFC3339), Weft: Version(), Source: "weft", URL: s.URL,
@@ -245,7 +247,7 @@ func (a *app) benchServer(ctx context.Context, f *benchFlags, at string) error {
 	if ready.Plain {
 		r.API = "completions"
 	}
-	if launch != nil && launch.Served == ready.Model.ID && launch.Addr == u.Host {
+	if launch != nil && launch.Served == ready.Model.ID && launch.Asks() == u.Host {
 		f.launched(launch, &r.Bench)
 	}
 	if key != "" && u.Scheme == "http" && !loopback(u) {
@@ -447,7 +449,7 @@ func loopback(u *url.URL) bool {
 }
 
 // benchTrouble is why nothing could be measured.
-func benchTrouble(ctx context.Context, err error, launch *job.Launch, u *url.URL) error {
+func benchTrouble(ctx context.Context, err error, launch *job.Launch, want spec.Spec, u *url.URL) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -478,9 +480,18 @@ func benchTrouble(ctx context.Context, err error, launch *job.Launch, u *url.URL
 			t.next = again + " --api-key-file FILE"
 		case failed.Class == load.TimedOut:
 			t.what += "\n--timeout waits longer"
-		case failed.Class == load.Refused && launch != nil && launch.Addr == u.Host && loopback(u):
-			t.what += fmt.Sprintf("\nweft serve up started %s, which listens on %s itself: bring its port here, or look whether it runs (weft serve status)", launch.Name, launch.Nodes[0].Node)
-			t.next = fmt.Sprintf("ssh -N -L %s:%s %s", u.Port(), u.Host, shellWord(launch.Nodes[0].Node))
+		case failed.Class == load.Refused && launch != nil && launch.Asks() == u.Host && loopback(u):
+			head := exec.Target{}
+			for _, n := range want.Nodes {
+				if n.Name == launch.Head().Node {
+					head = targetOf(n)
+				}
+			}
+			if head.SSH == "" {
+				break // it is this machine: weft serve status
+			}
+			t.what += fmt.Sprintf("\nweft serve up started %s, which listens on %s itself: bring its port here, or look whether it runs (weft serve status)", launch.Name, head.Name)
+			t.next = fmt.Sprintf("ssh -N -L %s:%s %s", u.Port(), u.Host, shellWord(head.SSH))
 		case failed.Class == load.Refused && u.String() == usualServer:
 			t.what += "\nanother server is named by its address"
 			t.next = "weft serve bench http://HOST:PORT"

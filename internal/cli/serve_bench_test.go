@@ -315,7 +315,14 @@ func TestServeBenchLaunched(t *testing.T) {
 	}
 	st.Close()
 	code, _, errs = benchRun(t, t.Context(), args...)
-	if code != exitIncomplete || !strings.Contains(errs, "ssh -N -L ") || !strings.Contains(errs, " spark1") {
-		t.Errorf("exit code %d: %s", code, errs)
+	if code != exitIncomplete || !strings.Contains(errs, "next: weft serve status") {
+		t.Errorf("on this machine: exit code %d: %s", code, errs)
+	}
+	if err := os.WriteFile("weft.yaml", []byte("nodes:\n  - name: spark1\n    ssh: me@spark1.lan\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs = benchRun(t, t.Context(), args...)
+	if code != exitIncomplete || !strings.Contains(errs, "next: ssh -N -L ") || !strings.Contains(errs, " me@spark1.lan") {
+		t.Errorf("on another: exit code %d: %s", code, errs)
 	}
 }
