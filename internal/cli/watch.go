@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +34,7 @@ import (
 // watchFlags are the flags of weft watch.
 type watchFlags struct {
 	listen, tokenFile, cert, key, state, root string
-	node, once, noScreen                      bool
+	node, once, noScreen, good                bool
 	every, ping, check, limit                 time.Duration
 }
 
@@ -94,6 +95,7 @@ could not be seen. Otherwise 0 after q or --for, 130 after Ctrl-C.`,
 	fl.BoolVar(&f.once, "once", false, "show one moment and end")
 	fl.BoolVar(&f.noScreen, "plain", false, "write lines even on a terminal")
 	fl.StringVar(&f.state, "state", "", "file that keeps the past over restarts (default: .weft/watch/state.json beside weft.yaml; with --node $STATE_DIRECTORY/watch.json)")
+	fl.BoolVar(&f.good, "good", false, "drift is counted from how things are now")
 	fl.StringVar(&f.root, "root", "/", "look at this machine's files below another folder")
 	fl.MarkHidden("root") // for tests, and for containers that mount the host's /sys elsewhere
 	return cmd
@@ -135,6 +137,7 @@ func (a *app) watching(ctx context.Context, f watchFlags) error {
 	if err := f.bounds(); err != nil {
 		return err
 	}
+	debug.SetGCPercent(50) // it runs for weeks beside other work: memory before time
 	w := &watcher{app: a, flags: f}
 	o, err := w.order()
 	if err != nil {
@@ -203,7 +206,7 @@ type watcher struct {
 // order is what to watch.
 func (w *watcher) order() (watch.Order, error) {
 	f := w.flags
-	o := watch.Order{Every: f.every, PingEvery: f.ping, CheckEvery: max(0, f.check), State: f.state, Version: Version(), Check: w.checkNow}
+	o := watch.Order{Every: f.every, PingEvery: f.ping, CheckEvery: max(0, f.check), State: f.state, Anew: f.good, Version: Version(), Check: w.checkNow}
 	if w.from != "" {
 		if f.node {
 			return o, fail("weft watch --node", "--node watches this machine, not %s", w.from)
@@ -245,7 +248,9 @@ func (w *watcher) order() (watch.Order, error) {
 		w.way.Targets[ask.Target.Name] = ask.Target
 	}
 	o.Open = watch.Remote(w.way)
-	w.loadGood()
+	if !f.good {
+		w.loadGood()
+	}
 	return o, nil
 }
 
@@ -311,7 +316,7 @@ func (w *watcher) judged(l *look) watch.Checked {
 	if w.good != nil {
 		got.Drift = history.Diff(w.good, &l.kase.Cluster)
 	}
-	if c.Counts[history.Fail] == 0 && c.Counts[history.Unknown] == 0 {
+	if first := w.good == nil && w.flags.good; first || c.Counts[history.Fail] == 0 && c.Counts[history.Unknown] == 0 {
 		w.good = &l.kase.Cluster
 		w.keepGood(l.dump)
 	}

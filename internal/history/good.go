@@ -17,7 +17,18 @@ func (n *node) keepGood(at time.Time) {
 			n.goods[name] = goodPort{Up: p.up, Rate: p.look.Rate, MTU: p.look.MTU, GIDs: p.gids}
 		}
 	}
-	n.good, n.ngpus = at, len(n.gpus)
+	n.good, n.ngpus = at, -1
+	if n.asked {
+		n.ngpus = len(n.gpus)
+	}
+}
+
+// ForgetGood has the next look of every node be its good state.
+func (t *Tracker) ForgetGood() {
+	t.good = nil
+	for _, n := range t.nodes {
+		n.goods, n.good, n.ngpus = nil, time.Time{}, -1
+	}
 }
 
 // Checked takes what weft check said: findings by level, and what differs from the last

@@ -131,7 +131,7 @@ func (t *Tracker) live(n *node, now time.Time) LiveNode {
 		l.Level = l.Level.Worse(q.Level)
 		l.GPUs = append(l.GPUs, q)
 	}
-	if n.ngpus >= 0 && len(n.gpus) != n.ngpus && n.state == "answers" {
+	if n.ngpus >= 0 && n.asked && len(n.gpus) != n.ngpus && n.state == "answers" {
 		d := Drift{Node: n.name, What: "gpus", From: fmt.Sprint(n.ngpus), To: fmt.Sprint(len(n.gpus)), Since: n.seen, Level: Warn}
 		if len(n.gpus) < n.ngpus {
 			d.Level = Fail

@@ -67,6 +67,7 @@ type node struct {
 	losses int
 	ports  map[string]*port
 	gpus   []GPULook
+	asked  bool // gpus is an answer
 	gone   bool // set while state is lost, so that it is said once
 	goods  map[string]goodPort
 	ngpus  int // GPUs in the good state; -1: not known
@@ -181,7 +182,10 @@ func (t *Tracker) Add(name string, at time.Time, l *Look) (events []Event) {
 		if was, is := len(n.gpus), len(l.GPUs); was != is && was > 0 {
 			events = append(events, Event{What: "gpu", From: fmt.Sprint(was), To: fmt.Sprint(is), Level: Fail, Text: fmt.Sprintf("%s shows %d GPUs, and had %d", name, is, was)})
 		}
-		n.gpus = l.GPUs
+		n.gpus, n.asked = l.GPUs, true
+		if n.ngpus < 0 && !n.good.IsZero() { // GPUs answer later than ports
+			n.ngpus = len(n.gpus)
+		}
 	}
 	if n.good.IsZero() {
 		n.keepGood(at)

@@ -467,3 +467,19 @@ func FuzzLook(f *testing.F) {
 		}
 	})
 }
+
+func TestGPUsThatAnswerLateAreNoDrift(t *testing.T) {
+	s := newSim(t)
+	s.step() // ports only
+	s.look.GPUs, s.look.GPUd = []GPULook{{BDF: "0000:01:00.0"}, {BDF: "0000:02:00.0"}}, true
+	s.step()
+	if l := s.track.Live(s.now); len(l.Good.Drift) != 0 || l.Level != Pass {
+		t.Errorf("%s: %+v", l.Level, l.Good.Drift)
+	}
+	s.look.GPUs = s.look.GPUs[:1]
+	s.step()
+	l := s.track.Live(s.now)
+	if len(l.Good.Drift) != 1 || l.Good.Drift[0].What != "gpus" || l.Level != Fail || s.said("shows 1 GPUs, and had 2") != 1 {
+		t.Errorf("a GPU that fell off the bus: %s: %+v", l.Level, l.Good.Drift)
+	}
+}

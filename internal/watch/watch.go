@@ -6,6 +6,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type Order struct {
 	Every   time.Duration // between two looks at a node
 	Source  string        // "weft.yaml", "this machine"
 	State   string        // file that keeps the past over restarts; "" is none
+	Anew    bool          // take the first look for the good state, whatever the file says
 	Version string
 
 	PingEvery  time.Duration // between two rounds of pings; 0 is none
@@ -73,6 +75,9 @@ func New(o Order) *Watch {
 	w := &Watch{o: o, asks: map[string]asker{}, routes: o.Routes, hear: map[chan []history.Event]bool{}}
 	w.t = history.New(history.Usual, o.Source, o.Now(), o.Every)
 	w.load()
+	if o.Anew {
+		w.t.ForgetGood()
+	}
 	w.t.Expect(o.Nodes...)
 	w.plan()
 	if o.First != nil {
@@ -97,9 +102,13 @@ func (w *Watch) Run(ctx context.Context) {
 	if w.o.CheckEvery > 0 && w.o.Check != nil {
 		w.wg.Go(func() { w.checkAll(ctx) })
 	}
-	saved := w.o.Now()
+	saved, freed := w.o.Now(), w.o.Now()
 	for sleep(ctx, time.Second) {
 		now := w.o.Now()
+		if now.Sub(freed) >= freeEvery { // what the start needed: weft itself was packed for the nodes
+			freed = now
+			debug.FreeOSMemory()
+		}
 		w.tell(func() []history.Event { return w.t.Tick(now) })
 		if now.Sub(saved) >= saveEvery {
 			saved = now
@@ -109,6 +118,9 @@ func (w *Watch) Run(ctx context.Context) {
 	w.wg.Wait()
 	w.save()
 }
+
+// freeEvery is how often memory that is not needed any more is given back.
+const freeEvery = 5 * time.Minute
 
 // Reconnecting: soon at first, then at most once a minute.
 const (

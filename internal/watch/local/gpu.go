@@ -145,8 +145,11 @@ func throttled(out []byte) (all [][]string) {
 			if i >= len(names) || strings.TrimSpace(c) != "Active" {
 				continue
 			}
-			if reason, ok := strings.CutPrefix(strings.TrimSpace(names[i]), throttle); ok {
-				held = append(held, reason)
+			name := strings.TrimSpace(names[i])
+			for _, prefix := range []string{throttle, "clocks_event_reasons."} { // asked for by the old name, newer drivers answer with theirs
+				if reason, ok := strings.CutPrefix(name, prefix); ok {
+					held = append(held, reason)
+				}
 			}
 		}
 		if strings.TrimSpace(line) != "" {

@@ -167,6 +167,10 @@ func TestNvidiaLook(t *testing.T) {
 	if got[1].Use.Known() || got[1].Memory.Known() || len(got[1].Throttle) != 0 {
 		t.Errorf("what is not told is known: %+v", got[1])
 	}
+	newer, _ := NvidiaLook([]byte(strings.ReplaceAll(out, "throttle_reasons", "event_reasons"))) // as an H200 answers
+	if len(newer) != 2 || !slices.Equal(newer[0].Throttle, g.Throttle) {
+		t.Errorf("by their newer name: %+v", newer)
+	}
 	for _, bad := range []string{"", "No devices were found\n", "\x00"} {
 		if all, ok := NvidiaLook([]byte(bad)); ok && len(all) > 0 {
 			t.Errorf("%q is %d GPUs", bad, len(all))
