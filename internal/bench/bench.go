@@ -65,14 +65,20 @@ func (s *Server) Prepare(ctx context.Context, o *Order) (*Ready, error) {
 	if err != nil {
 		return nil, err
 	}
-	big, f := s.stream(ctx, w, r.ask(o, max(few+8, o.Prompt), o.few()))
+	want, many := o.Prompt, max(few+8, o.Prompt)
+	if small.Prompt > few { // a word may be more than a token: not to be longer than asked
+		many = max(few+8, int(int64(o.Prompt)*int64(few)/int64(small.Prompt)))
+	}
+	if n := r.Model.Longest; n > 0 { // words differ in their tokens, by less than 2 %
+		want = max(1, min(want, n-o.Output-o.Prompt/50))
+	}
+	big, f := s.stream(ctx, w, r.ask(o, many, o.few()))
 	if f != nil {
 		return nil, f
 	}
-	switch {
-	case small.Prompt > 0 && big.Prompt > 0:
-		r.Words = load.Words(o.Prompt, few, small.Prompt, max(few+8, o.Prompt), big.Prompt)
-	default:
+	if small.Prompt > 0 && big.Prompt > 0 {
+		r.Words = load.Words(want, few, small.Prompt, many, big.Prompt)
+	} else {
 		r.Says = append(r.Says, fmt.Sprintf("the server does not count tokens: a prompt is %d words, and how many tokens that are is not known", o.Prompt))
 	}
 	return r, nil

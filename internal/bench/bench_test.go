@@ -125,6 +125,15 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
+// Also where a word is more than a token, and there is no room for one more.
+func TestLongPrompts(t *testing.T) {
+	st := &standin.Server{PerWord: 1.4, Longest: 1020}
+	_, levels := measure(t, begin(t, st, 5*time.Second), Order{Concurrency: []int{1}, Requests: 4, Prompt: 1000})
+	if l := levels[0]; l.OK != 4 || l.Prompts < 4*970 || l.Prompts > 4*1000 {
+		t.Errorf("%d tokens of 4 prompts of 1000: %+v", l.Prompts, l)
+	}
+}
+
 // What a server does not understand is left out, and said.
 func TestWays(t *testing.T) {
 	for _, c := range []struct {

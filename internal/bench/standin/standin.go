@@ -24,6 +24,7 @@ type Server struct {
 	First    time.Duration // to the first token
 	Gap      time.Duration // between tokens
 	PerChunk int           // tokens in a chunk; 0 is 1
+	PerWord  float64       // tokens of a word of a prompt; 0 is 1
 	Stop     int           // tokens after which the model stops, unless ignore_eos is asked; 0 never
 	Token    string        // that requests must carry
 
@@ -181,6 +182,14 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		tokens = min(tokens, s.Stop)
 	}
 	words := strings.Fields(prompt)
+	count := len(words) + template
+	if s.PerWord > 0 {
+		count = int(float64(len(words))*s.PerWord) + template
+	}
+	if s.Longest > 0 && count+tokens > s.Longest {
+		refuse(w, 400, fmt.Sprintf("maximum context length is %d tokens, %d were asked for", s.Longest, count+tokens))
+		return
+	}
 	s.mu.Lock()
 	n := s.count
 	s.count++
@@ -196,7 +205,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		s.Busy--
 		s.mu.Unlock()
 	}()
-	a := answer{Server: s, w: w, r: r, chat: chat, tokens: tokens, prompt: len(words) + template, cached: cached, usage: wantsUsage && !s.NoUsage}
+	a := answer{Server: s, w: w, r: r, chat: chat, tokens: tokens, prompt: count, cached: cached, usage: wantsUsage && !s.NoUsage}
 	if s.Trouble != nil {
 		a.trouble, a.at, _ = strings.Cut(s.Trouble(n), " ")
 	}
