@@ -81,6 +81,8 @@ type Launch struct {
 	Folder      string   `json:"folder"`                 // of files on each node
 	CacheFolder string   `json:"cache_folder,omitempty"` // on each node, where models are downloaded to
 	Says        []string `json:"says,omitempty"`
+
+	half bool // a GPU that has no bfloat16
 }
 
 // Head is the node that clients ask.
@@ -130,6 +132,9 @@ func Serve(c *check.Case, o Order) (*Launch, error) {
 	}
 	if len(nodes) > 1 && o.Engine == "vllm" {
 		l.Executor = o.Executor
+	}
+	if err := l.able(nodes); err != nil {
+		return nil, err
 	}
 	l.secrets(&o)
 	l.listen(&o)
@@ -365,6 +370,29 @@ func (l *Launch) place(c *check.Case) ([]*fact.Node, error) {
 		nodes = append(nodes, n)
 	}
 	return nodes, nil
+}
+
+// able refuses GPUs and layouts that the engine does not run.
+func (l *Launch) able(nodes []*fact.Node) error {
+	if l.Engine == "llamacpp-rpc" {
+		return nil
+	}
+	for _, n := range nodes {
+		for _, g := range n.GPUs {
+			switch g.Arch {
+			case "Kepler", "Maxwell", "Pascal": // vLLM and SGLang: compute capability 7.0 and 7.5 at least (their installation guides)
+				return fmt.Errorf("%s does not run on %s's %s (%s): leave it out with -n, or use --engine llamacpp-rpc", l.Engine, n.Name, g.Name, g.Arch)
+			case "Volta", "Turing":
+				l.half = true
+			}
+		}
+	}
+	for _, at := range l.Nodes {
+		if at.GPUs != l.Nodes[0].GPUs && (l.Executor == "own" || l.Engine == "sglang") {
+			return fmt.Errorf("%s would have %d ranks and %s %d: without Ray every node must have as many; --executor ray, or another --tp and --pp", l.Nodes[0].Node, l.Nodes[0].GPUs, at.Node, at.GPUs)
+		}
+	}
+	return nil
 }
 
 // secrets names the variables that nobody may see.

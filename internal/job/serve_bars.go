@@ -50,6 +50,9 @@ func (l *Launch) CheckBars(findings []check.Finding) (bars []Bar) {
 		if f.Status != check.Fail && f.Status != check.Unknown || !l.uses(f.Subject.Node) {
 			continue
 		}
+		if _, peer, ok := strings.Cut(f.Subject.Part, "→ "); ok && !l.uses(peer) || len(l.Nodes) == 1 && ofNetwork(f.Check) {
+			continue
+		}
 		what := f.Subject.String() + ": " + f.Got
 		if f.Want != "" {
 			what += ", want " + f.Want
@@ -57,9 +60,17 @@ func (l *Launch) CheckBars(findings []check.Finding) (bars []Bar) {
 		if f.Status == check.Unknown {
 			what = f.Subject.String() + ": could not look"
 		}
-		bars = append(bars, Bar{f.Check, f.Subject.Node, what, f.Why, "weft explain " + f.Check})
+		if b := (Bar{f.Check, f.Subject.Node, what, f.Why, "weft explain " + f.Check}); !slices.Contains(bars, b) {
+			bars = append(bars, b)
+		}
 	}
 	return bars
+}
+
+// ofNetwork reports whether a check is about the way between nodes: one node needs none.
+func ofNetwork(id string) bool {
+	family, _, _ := strings.Cut(id, ".")
+	return slices.Contains([]string{"roce", "ib", "port", "plane", "nccl", "net", "cable"}, family)
 }
 
 // ProofBars say what is missing of the last proof. facts are hashes of the nodes as they are

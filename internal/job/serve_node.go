@@ -203,6 +203,9 @@ func (l *Launch) vllm(o *Order) []string {
 	if l.Fit.Part > 0 {
 		cmd = append(cmd, "--gpu-memory-utilization", fmt.Sprintf("%.2f", l.Fit.Part))
 	}
+	if l.half {
+		cmd = append(cmd, "--dtype", "half")
+	}
 	if o.KV == "fp8" {
 		cmd = append(cmd, "--kv-cache-dtype", "fp8")
 	}
@@ -239,6 +242,9 @@ func (l *Launch) sglang(o *Order, i int, unit string) []program {
 	if l.Fit.Part > 0 {
 		// SGLang counts weights and KV cache alone here, vLLM everything that it takes.
 		cmd = append(cmd, "--mem-fraction-static", fmt.Sprintf("%.2f", l.Fit.Part-0.05))
+	}
+	if l.half {
+		cmd = append(cmd, "--dtype", "half")
 	}
 	if o.KV == "fp8" {
 		cmd = append(cmd, "--kv-cache-dtype", "fp8_e4m3")
