@@ -222,10 +222,11 @@ func (l *Launch) mounts(o *Order) (out []string) {
 func (l *Launch) quadlet(o *Order, n *fact.Node, part *Part, p program) string {
 	var b strings.Builder
 	b.WriteString(l.unitHead(part, p))
-	fmt.Fprintf(&b, "\n[Container]\nContainerName=%s\nImage=%s\nEntrypoint=%s\n", part.Container, quadletValue(l.Image), quadletValue(part.Command[0]))
+	fmt.Fprintf(&b, "\n[Container]\nContainerName=%s\nImage=%s\n", part.Container, quadletValue(l.Image))
 	fmt.Fprintf(&b, "Exec=%s\n", systemdLine(part.Command[1:]))
-	b.WriteString("Network=host\nLogDriver=passthrough\nPull=never\nAddCapability=IPC_LOCK\n")
-	args := []string{"--ipc=host", "--ulimit=memlock=-1:-1", "--ulimit=stack=67108864:67108864", "--pids-limit=-1"}
+	b.WriteString("Network=host\nLogDriver=passthrough\nAddCapability=IPC_LOCK\n")
+	// Entrypoint=, Pull= and others came later than PodmanArgs= (podman 4.5).
+	args := []string{"--entrypoint=" + quadletValue(part.Command[0]), "--pull=never", "--ipc=host", "--ulimit=memlock=-1:-1", "--ulimit=stack=67108864:67108864", "--pids-limit=-1"}
 	for _, d := range l.devices(n) {
 		switch {
 		case d.kind == "device":
