@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"weft/internal/fact"
 	"weft/internal/format"
 	"weft/internal/report"
+	"weft/internal/spec"
 	"weft/internal/store"
 	"weft/internal/trial"
 	"weft/internal/why"
@@ -30,6 +32,9 @@ type reportFlags struct {
 	out, format, since string
 	shown              string // the proof; the other one is what a forecast takes its collectives from
 	now                bool
+	before             string // when the look before was taken; "" there is none, or it does not say
+	redact             bool
+	key                []byte // what stand-ins are made with; nil unless redact
 }
 
 // reportFormats are what a report can be, and the endings of files that ask for it.
@@ -90,6 +95,7 @@ node did not answer or something in .weft could not be read.`,
 	fl.IntVar(&f.pp, "pp", 0, "pipeline parallel over so many stages")
 	fl.IntVarP(&f.batch, "batch", "b", 1, "sequences decoded together")
 	fl.IntVar(&f.context, "context", 4096, "tokens in the KV cache of each sequence")
+	fl.BoolVar(&f.redact, "redact", false, "replace addresses, GUIDs, MACs and serial numbers, as weft collect --redact does; names of nodes stay")
 	fl.StringArrayVar(&f.logs, "log", nil, "log of NCCL or RCCL, for where a token's time went")
 	f.kv, f.prompt = "bf16", 1024
 	return cmd
@@ -151,10 +157,16 @@ func (a *app) reportFormat(f *reportFlags) (func(report.Document, io.Writer) err
 }
 
 // writeWhole writes a file whole or not at all; what is not a file, like /dev/null or a
-// pipe, is written to.
+// pipe, is written to. As a dump, it is for the owner's eyes until they share it: a file
+// that was there keeps its mode.
 func writeWhole(path string, b []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, b, 0o644)
+	mode := os.FileMode(0o600)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, b, mode)
+	}
+	if err == nil {
+		mode = info.Mode().Perm()
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".weft-report-*")
 	if err != nil {
@@ -166,7 +178,7 @@ func writeWhole(path string, b []byte) error {
 		werr = cerr
 	}
 	if werr == nil {
-		werr = os.Chmod(tmp.Name(), 0o644)
+		werr = os.Chmod(tmp.Name(), mode)
 	}
 	if werr == nil {
 		werr = os.Rename(tmp.Name(), path)
@@ -179,6 +191,11 @@ func (a *app) document(ctx context.Context, f *reportFlags) (report.Document, er
 	l, taken, err := a.reportLook(ctx, f)
 	if err != nil {
 		return report.Document{}, err
+	}
+	if f.redact {
+		if err := a.redactLook(f, l); err != nil {
+			return report.Document{}, err
+		}
 	}
 	r := judge(l, check.All)
 	d := report.DocumentOf(l.kase, r)
@@ -204,7 +221,7 @@ func (a *app) document(ctx context.Context, f *reportFlags) (report.Document, er
 // reportLook takes -F, or the last look that was kept, or looks.
 func (a *app) reportLook(ctx context.Context, f *reportFlags) (l *look, taken string, err error) {
 	if a.from == "" && !f.now {
-		if l, err = a.keptLook(); err != nil {
+		if l, err = a.keptLook(f); err != nil {
 			return nil, "", err
 		}
 	}
@@ -213,13 +230,16 @@ func (a *app) reportLook(ctx context.Context, f *reportFlags) (l *look, taken st
 		if l, err = a.look(ctx); err != nil {
 			return nil, "", err
 		}
+		if l.kase.Before != nil {
+			f.before = time.Now().Add(-l.kase.Since).UTC().Format(time.RFC3339)
+		}
 	}
 	return l, takenOf(l.dump), nil
 }
 
 // keptLook is the last look that lies in .weft, judged by the weft.yaml of now and with
 // the look before it, as weft check had it; nil when there is none.
-func (a *app) keptLook() (*look, error) {
+func (a *app) keptLook(f *reportFlags) (*look, error) {
 	want, _, folder, err := a.spec(nil)
 	if err != nil {
 		return nil, err
@@ -238,10 +258,14 @@ func (a *app) keptLook() (*look, error) {
 	}
 	l.kase = &check.Case{Cluster: format.Facts(l.dump), Want: want}
 	if len(kept) > 1 {
-		if before, _, err := a.readFrom(kept[len(kept)-2]); err == nil {
+		before, _, err := a.readFrom(kept[len(kept)-2])
+		if err == nil {
+			err = a.only(before)
+		}
+		if err == nil { // else reportSince says so
 			facts := format.Facts(before)
-			l.kase.Before = &facts
-			was, _ := time.Parse(time.RFC3339, takenOf(before)) // zero when it does not say
+			l.kase.Before, f.before = &facts, takenOf(before)
+			was, _ := time.Parse(time.RFC3339, f.before) // zero when it does not say
 			is, err := time.Parse(time.RFC3339, takenOf(l.dump))
 			if err == nil && !was.IsZero() {
 				l.kase.Since = is.Sub(was)
@@ -249,6 +273,62 @@ func (a *app) keptLook() (*look, error) {
 		}
 	}
 	return l, nil
+}
+
+// redactLook puts stand-ins for addresses and numbers into a look, the one before it and
+// the weft.yaml that judges them, so that they still agree.
+func (a *app) redactLook(f *reportFlags, l *look) error {
+	f.key = make([]byte, 32)
+	rand.Read(f.key) // never fails since Go 1.24
+	var replay *dump.Dump
+	if a.from != "" {
+		replay = l.dump
+	}
+	_, text, _, err := a.spec(replay)
+	if err != nil {
+		return err
+	}
+	if text != "" {
+		l.dump.Nodes[0].Text[format.SpecKey] = text
+	}
+	l.dump = f.hide(l.dump)
+	kase := &check.Case{Cluster: format.Facts(l.dump), Since: l.kase.Since}
+	if text, ok := format.Spec(l.dump); ok {
+		if kase.Want, err = spec.Parse([]byte(text)); err != nil {
+			return fail("weft report -o -", "--redact: the weft.yaml with stand-ins: %v", err)
+		}
+	}
+	kept := store.At(a.folder).Dumps()
+	if n := len(kept); l.kase.Before != nil && a.from == "" && n > 1 {
+		if before, _, err := a.readFrom(kept[n-2]); err == nil && a.only(before) == nil {
+			facts := format.Facts(f.hide(before))
+			kase.Before = &facts
+		}
+	}
+	l.kase = kase
+	return nil
+}
+
+// hide puts stand-ins into a dump, if that was asked for: the same for the same.
+func (f *reportFlags) hide(d *dump.Dump) *dump.Dump {
+	if f.key == nil {
+		return d
+	}
+	return dump.Redact(d, f.key)
+}
+
+// hideProof does the same to the words of a proof.
+func (f *reportFlags) hideProof(p *trial.Proof) (*trial.Proof, error) {
+	if f.key == nil {
+		return p, nil
+	}
+	var b bytes.Buffer
+	if err := report.JSON(&b, "proof", p); err != nil {
+		return nil, err
+	}
+	n := dump.NewNode("proof")
+	n.Text["/proof"] = b.String()
+	return trial.ParseProof([]byte(f.hide(&dump.Dump{Nodes: []*dump.Node{n}}).Nodes[0].Text["/proof"]))
 }
 
 // takenOf is when a dump was made, as its note says.
@@ -278,21 +358,29 @@ func (a *app) reportSince(f *reportFlags, l *look, r report.Findings, d *report.
 		d.Lacks = append(d.Lacks, report.Lack{What: "what changed", Why: "there is no earlier look to compare with", Next: next})
 		return nil
 	}
-	was, _, err := a.readFrom(path)
-	if err == nil {
-		err = a.only(was)
+	before, taken := &check.Case{Want: l.kase.Want}, ""
+	if l.kase.Before != nil && f.since == "" { // read already
+		before.Cluster, taken = *l.kase.Before, f.before
+	} else {
+		was, _, err := a.readFrom(path)
+		if err == nil {
+			err = a.only(was)
+		}
+		if err == nil {
+			was = f.hide(was)
+		}
+		switch {
+		case err != nil && f.since != "":
+			return err
+		case err != nil:
+			a.code = exitIncomplete
+			d.Lacks = append(d.Lacks, report.Lack{What: "what changed", Why: err.Error(), Next: "weft check"})
+			return nil
+		}
+		before.Cluster, taken = format.Facts(was), takenOf(was)
 	}
-	switch {
-	case err != nil && f.since != "":
-		return err
-	case err != nil:
-		a.code = exitIncomplete
-		d.Lacks = append(d.Lacks, report.Lack{What: "what changed", Why: err.Error(), Next: "weft check"})
-		return nil
-	}
-	before := &check.Case{Cluster: format.Facts(was), Want: l.kase.Want}
 	d.Since = report.SinceOf(before, l.kase, judge(&look{source: source, kase: before}, check.All), r)
-	d.Since.Source, d.Since.Taken = source, takenOf(was)
+	d.Since.Source, d.Since.Taken = source, taken
 	return nil
 }
 
@@ -326,10 +414,18 @@ func (a *app) reportProof(f *reportFlags, d *report.Document) error {
 		lack(fmt.Sprintf("the last one could not be read: %v", plain(err)))
 		return nil
 	}
+	id := p.ID
+	if p, err = f.hideProof(p); err != nil {
+		return fail("weft report --proof none -o -", "--redact: %v", err)
+	}
 	d.Proof = &report.ProofReport{Proof: *p}
-	at := slices.IndexFunc(kept, func(path string) bool { return strings.TrimSuffix(filepath.Base(path), ".json") == p.ID })
+	at := slices.IndexFunc(kept, func(path string) bool { return strings.TrimSuffix(filepath.Base(path), ".json") == id })
 	if at > 0 {
-		if old, err := a.proofNamed(kept[at-1]); err == nil {
+		old, err := a.proofNamed(kept[at-1])
+		if err == nil {
+			old, err = f.hideProof(old)
+		}
+		if err == nil {
 			d.Proof.Against, d.Proof.Changes = old.ID, trial.Compare(*old, *p)
 		}
 	}

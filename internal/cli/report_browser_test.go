@@ -142,6 +142,7 @@ func (b *browser) quiet(own string) {
 			b.t.Errorf("it fetches %s", r)
 		}
 	}
+	b.errors, b.requests = nil, nil
 }
 
 // picture keeps a screenshot where WEFT_PICTURES says, to be looked at.

@@ -79,7 +79,7 @@ type syncRow struct {
 
 // pageOf makes the view of a document.
 func pageOf(d Document) *page {
-	p := &page{Policy: policy(""), Doc: d, Title: cmp.Or(d.Name, d.Source)}
+	p := &page{Policy: policy(""), Doc: d, Title: cmp.Or(d.Name, lastName(d.Source))}
 	p.Level, p.Verdict = verdictOf(d)
 	for s := check.Fail; s >= check.Pass; s-- {
 		if n := d.Check.Counts[s.String()]; n > 0 {
@@ -120,6 +120,9 @@ func pageOf(d Document) *page {
 	}
 	return p
 }
+
+// lastName is the last part of a path: what a person would call a dump.
+func lastName(source string) string { return source[strings.LastIndexByte(source, '/')+1:] }
 
 func micros(v float64) string {
 	if v == 0 {

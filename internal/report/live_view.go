@@ -39,6 +39,7 @@ type livePage struct {
 	GPUs    []liveGPURow
 	Open    *liveOpen
 	Pings   []heatmap
+	Chips   []chip
 	Finds   []liveFind
 	MoreF   int
 	Drift   []liveDrift
@@ -78,7 +79,9 @@ type liveDrift struct{ Class, Where, What, From, To, Since string }
 type liveEvent struct{ Class, When, Where, Text string }
 
 func liveView(l history.Live, o LiveOptions) *livePage {
-	v := &livePage{Policy: LiveCSP(), Title: cmp.Or(o.Title, l.Source, "weft watch"), Live: l, Events: cmp.Or(o.Events, "events"), Metrics: o.Metrics}
+	l.Nodes = slices.Clone(l.Nodes)
+	slices.SortStableFunc(l.Nodes, func(a, b history.LiveNode) int { return natural(a.Name, b.Name) })
+	v := &livePage{Policy: LiveCSP(), Title: cmp.Or(o.Title, lastName(l.Source), "weft watch"), Live: l, Events: cmp.Or(o.Events, "events"), Metrics: o.Metrics}
 	if o.Open != "" {
 		v.Events += "?open=" + url.QueryEscape(o.Open)
 	}
@@ -274,6 +277,11 @@ func liveGPU(node string, g history.LiveGPU) liveGPURow {
 func (v *livePage) found(l history.Live) {
 	if l.Checks == nil {
 		return
+	}
+	for _, level := range []history.Level{history.Fail, history.Unknown, history.Warn, history.Pass, history.Skip} {
+		if n := l.Checks.Counts[level]; n > 0 {
+			v.Chips = append(v.Chips, chip{string(level), n})
+		}
 	}
 	for i, f := range l.Checks.Findings {
 		if i == mostLiveFinds {

@@ -118,8 +118,8 @@ func classes(count map[string]int, order []string) string {
 }
 
 func (b *board) row(name, note string, net []netNode, squares []boardSquareAt, titles bool) {
-	r := boardRow{Y: b.Height + 20, Name: fit(name, 250, 13), Full: name}
-	r.Note = fit(note, boardW-40-int(float64(len([]rune(r.Name)))*letter12*13/12), 12)
+	r := boardRow{Y: b.Height + 20, Name: fitBold(name, 250, 13), Full: name}
+	r.Note = fit(note, boardW-40-int(float64(len([]rune(r.Name)))*letter12*13/12*10/9), 12)
 	top := r.Y + 10
 	for i := range squares {
 		squares[i].X = boardLeft + i%boardPer*boardPitch

@@ -38,14 +38,14 @@ type netPort struct {
 
 // Measures of the drawing, in its own units: a letter of 12 is about 6.6 wide.
 const (
-	cardX, cardW = 8, 452
+	cardX, cardW = 8, 520
 	cardHead     = 34
 	cardRow      = 22
 	cardGap      = 14
-	hubX, hubW   = 640, 250
+	hubX, hubW   = 700, 250
 	hubHead      = 34
-	spineX       = 980
-	drawnW       = 898
+	spineX       = 1040
+	drawnW       = hubX + hubW + 8
 	drawnWide    = spineX + hubW + 8
 	letter12     = 6.6
 )
@@ -177,6 +177,9 @@ func fit(s string, width int, size float64) string {
 	return string(r[:max(0, most-1)]) + "…"
 }
 
+// fitBold is fit for thick letters, which are a ninth wider.
+func fitBold(s string, width int, size float64) string { return fit(s, width*9/10, size) }
+
 // drawNet lays a cluster out.
 func drawNet(title string, net []netNode, fabric *fact.Fabric, direct bool) *netDrawing {
 	d := &netDrawing{Width: drawnW, Title: title}
@@ -191,13 +194,13 @@ func drawNet(title string, net []netNode, fabric *fact.Fabric, direct bool) *net
 	y := 8
 	for _, n := range net {
 		c := drawnNode{X: cardX, Y: y, W: cardW, H: cardHead + cardRow*len(n.ports) + 6, Full: n.name + after(": ", n.note), Class: n.class}
-		c.Name = fit(n.name, 250, 14)
-		c.Note = fit(n.note, cardW-60-int(float64(len([]rune(c.Name)))*letter12*14/12), 12)
+		c.Name = fitBold(n.name, 250, 14)
+		c.Note = fit(n.note, cardW-60-int(float64(len([]rune(c.Name)))*letter12*14/12*10/9), 12)
 		if len(n.ports) == 0 {
 			c.H = cardHead + 2
 		}
 		for i, p := range n.ports {
-			row := drawnPort{Y: y + cardHead + i*cardRow + cardRow/2, Name: fit(p.name, 150, 12), Rate: fit(p.rate, 86, 12), Says: fit(p.says, 166, 12), Class: cmp.Or(p.mark, p.class), Title: p.title}
+			row := drawnPort{Y: y + cardHead + i*cardRow + cardRow/2, Name: fit(p.name, 150, 12), Rate: fit(p.rate, 86, 12), Says: fitBold(p.says, 228, 12), Class: cmp.Or(p.mark, p.class), Title: p.title}
 			c.Ports = append(c.Ports, row)
 			if p.rail == "" && p.swtch == "" {
 				continue
@@ -252,7 +255,7 @@ func placeHubs(hubs []*drawnHub, bottom int) int {
 	for _, h := range hubs {
 		h.H = hubHead + cardRow*len(h.Rails) + 6
 		all += h.H + cardGap
-		h.Name, h.Note = fit(h.Full, hubW-24, 13), fit(h.Note, hubW-24, 11)
+		h.Name = fitBold(h.Full, hubW-24, 13)
 	}
 	for _, h := range hubs {
 		room := max(y, bottom-all) // what is below this one must find a place

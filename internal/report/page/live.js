@@ -7,7 +7,7 @@ const old = Math.max(20, 3 * every) * 1000; // the server sends at least every 1
 let last = performance.now(), moved = last, shownAt = "", wait = 1, source = null, joined = false;
 function say(text, bad) {
   if (state.textContent !== text) state.textContent = text;
-  state.classList.toggle("bell", bad);
+  state.className = "word " + (bad ? "fail" : "pass");
   body.classList.toggle("stale", bad);
 }
 function put(id, html) {
