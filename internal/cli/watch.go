@@ -74,10 +74,14 @@ could not be seen. Otherwise 0 after q or --for, 130 after Ctrl-C.`,
   weft watch --jsonl | jq -r 'select(.level == "fail") | .text'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			const undone = "nothing is left running on any node"
 			err := a.watching(cmd.Context(), f)
-			if err == nil && cmd.Context().Err() != nil {
-				a.undone = "nothing is left running on any node"
+			switch {
+			case err == nil && cmd.Context().Err() != nil:
+				a.undone = undone
 				return context.Cause(cmd.Context())
+			case err == nil && a.code == exitInterrupted: // by a key
+				fmt.Fprintln(a.err, "weft: interrupted; "+undone)
 			}
 			return err
 		},
@@ -438,7 +442,8 @@ func (w *watcher) show(ctx context.Context, now *watch.Watch) error {
 		o := report.Options{Colour: term.Colour(w.out)}
 		return w.showLines(ctx, now, func(e history.Event) error { return report.WatchLine(w.out, e, o) })
 	}
-	return w.screen(ctx, now)
+	out, _ := w.out.(*os.File)
+	return w.screen(ctx, now, out)
 }
 
 // showLines writes every change.
@@ -522,10 +527,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // screen shows the watch on the terminal.
-func (w *watcher) screen(ctx context.Context, now *watch.Watch) error {
-	err := watch.Screen(ctx, now, w.in, w.out, term.Colour(w.out))
-	if errors.Is(err, os.ErrProcessDone) { // Ctrl-C is a key on the screen
-		w.undone = "nothing is left running on any node"
+func (w *watcher) screen(ctx context.Context, now *watch.Watch, out *os.File) error {
+	err := watch.Screen(ctx, now, w.in, out, term.Colour(out))
+	if errors.Is(err, watch.ErrInterrupted) { // Ctrl-C is a key on the screen
 		w.code = exitInterrupted
 		return nil
 	}

@@ -84,7 +84,7 @@ type LiveNode struct {
 	Name    string     `json:"name"`
 	Level   Level      `json:"level"`         // the worst of the node and its parts
 	State   string     `json:"state"`         // "answers", "late", "lost", "waiting" (before its first answer)
-	Why     string     `json:"why,omitempty"` // when it does not answer
+	Why     string     `json:"why,omitempty"` // why it does not answer, or the worst check that fails there
 	Seen    time.Time  `json:"seen"`          // its last answer; zero: none yet
 	Age     float64    `json:"age"`           // seconds since Seen
 	Boots   int        `json:"boots"`         // times that it was seen to boot

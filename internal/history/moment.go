@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"weft/internal/fact"
@@ -34,6 +35,14 @@ func (t *Tracker) Live(now time.Time) Live {
 		l.Checks = &c
 		for _, f := range c.Findings {
 			l.Level = l.Level.Worse(f.Level)
+			i, ok := slices.BinarySearchFunc(l.Nodes, f.Node, func(n LiveNode, name string) int { return strings.Compare(n.Name, name) })
+			if !ok || f.Level == Unknown {
+				continue
+			}
+			n := &l.Nodes[i]
+			if n.Level = n.Level.Worse(f.Level); n.Why == "" { // the worst comes first
+				n.Why = fmt.Sprintf("%s: %s", f.Check, strings.TrimSpace(f.Part+" "+f.Got))
+			}
 		}
 	}
 	if t.good != nil {

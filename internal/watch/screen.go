@@ -1,36 +1,17 @@
 package watch
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	tea "github.com/charmbracelet/bubbletea"
 
 	"weft/internal/exec"
 	"weft/internal/fact"
 	"weft/internal/history"
 	"weft/internal/report"
 )
-
-// Screen shows a watch on a terminal until the person ends it or ctx is done.
-func Screen(ctx context.Context, w *Watch, in io.Reader, out io.Writer, colour bool) error {
-	m := model{live: w.Live, colour: colour}
-	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(10)).Run()
-	if errors.Is(err, tea.ErrProgramKilled) || errors.Is(err, context.Canceled) { // ctx ended
-		return nil
-	}
-	if errors.Is(err, tea.ErrInterrupted) {
-		return os.ErrProcessDone
-	}
-	return err
-}
 
 // The views. nodes, ports and counters lie under each other; tab goes to the others.
 const (
@@ -60,69 +41,40 @@ type model struct {
 	typing     bool
 	all        bool // counters that stand still, too
 	wide, high int
-	Ended      bool // by the person
+	end        end
 }
 
-type tick time.Time
+// end is how a screen was ended.
+type end int
 
-func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) }) }
+const (
+	not end = iota
+	quit
+	interrupted
+)
 
-func (m model) Init() tea.Cmd { return next() }
+func newModel(live func() *history.Live, colour bool) *model {
+	return &model{live: live, now: live(), colour: colour, at: map[string]int{}, filter: map[string]string{}}
+}
 
 // place is where the person is, as a key.
-func (m model) place() string { return fmt.Sprint(m.view, "/", m.node, "/", m.port) }
+func (m *model) place() string { return fmt.Sprint(m.view, "/", m.node, "/", m.port) }
 
-func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if m.at == nil {
-		m.at, m.filter = map[string]int{}, map[string]string{}
-	}
-	if m.now == nil {
-		m.now = m.live()
-	}
-	switch msg := msg.(type) {
-	case tick:
-		m.now = m.live()
-		return m, next()
-	case tea.WindowSizeMsg:
-		m.wide, m.high = msg.Width, msg.Height
-	case tea.KeyMsg:
-		return m.key(msg)
-	}
-	return m, nil
-}
-
-func (m model) key(k tea.KeyMsg) (tea.Model, tea.Cmd) {
-	word, place := k.String(), m.place()
+// key does what a key says.
+func (m *model) key(word string) {
 	if m.typing {
-		f := m.filter[place]
-		switch word {
-		case "enter":
-			m.typing = false
-		case "esc":
-			m.typing, f = false, ""
-		case "ctrl+c":
-			return m, tea.Interrupt
-		case "backspace":
-			if r := []rune(f); len(r) > 0 {
-				f = string(r[:len(r)-1])
-			}
-		default:
-			if (k.Type == tea.KeyRunes || k.Type == tea.KeySpace) && len(f) < 64 {
-				f += string(k.Runes)
-			}
-		}
-		m.filter[place], m.at[place] = f, 0
-		return m, nil
+		m.letter(word)
+		return
 	}
+	place := m.place()
 	rows := len(m.table().rows)
 	page := max(1, m.high-6)
 	move := func(by int) { m.at[place] = max(0, min(rows-1, m.at[place]+by)) }
 	switch word {
 	case "q":
-		m.Ended = true
-		return m, tea.Quit
+		m.end = quit
 	case "ctrl+c":
-		return m, tea.Interrupt
+		m.end = interrupted
 	case "up", "k":
 		move(-1)
 	case "down", "j":
@@ -139,16 +91,15 @@ func (m model) key(k tea.KeyMsg) (tea.Model, tea.Cmd) {
 		m.typing = true
 	case "a":
 		m.all = !m.all
-	case "tab":
+	case "tab", "shift+tab":
+		by := 1
+		if word != "tab" {
+			by = views - 1
+		}
 		if m.view >= views {
 			m.view = viewNodes
 		}
-		m.view, m.node, m.port = (m.view+1)%views, "", ""
-	case "shift+tab":
-		if m.view >= views {
-			m.view = viewNodes
-		}
-		m.view, m.node, m.port = (m.view+views-1)%views, "", ""
+		m.view, m.node, m.port = (m.view+by)%views, "", ""
 	case "esc", "backspace", "left", "h":
 		switch {
 		case word == "esc" && m.filter[place] != "":
@@ -159,21 +110,45 @@ func (m model) key(k tea.KeyMsg) (tea.Model, tea.Cmd) {
 			m.view, m.node = viewNodes, ""
 		}
 	case "enter", "right", "l":
-		t := m.table()
-		i := m.at[place]
-		if i >= len(t.rows) {
-			break
+		m.open()
+	}
+}
+
+// letter is a key while a filter is typed.
+func (m *model) letter(word string) {
+	place := m.place()
+	f := m.filter[place]
+	switch word {
+	case "enter":
+		m.typing = false
+	case "esc":
+		m.typing, f = false, ""
+	case "ctrl+c":
+		m.end = interrupted
+	case "backspace":
+		if r := []rune(f); len(r) > 0 {
+			f = string(r[:len(r)-1])
 		}
-		switch m.view {
-		case viewNodes:
-			m.view, m.node = viewPorts, t.rows[i].key
-		case viewPorts:
-			if t.rows[i].key != "" {
-				m.view, m.port = viewCounters, t.rows[i].key
-			}
+	default:
+		if len([]rune(word)) == 1 && len(f) < 64 {
+			f += word
 		}
 	}
-	return m, nil
+	m.filter[place], m.at[place] = f, 0
+}
+
+// open goes into the chosen row: from a node to its ports, from a port to its counters.
+func (m *model) open() {
+	t, i := m.table(), m.at[m.place()]
+	if i >= len(t.rows) || t.rows[i].key == "" {
+		return
+	}
+	switch m.view {
+	case viewNodes:
+		m.view, m.node = viewPorts, t.rows[i].key
+	case viewPorts:
+		m.view, m.port = viewCounters, t.rows[i].key
+	}
 }
 
 // row is one line of a table: its cells, how bad it is, and what it is about.
@@ -191,7 +166,7 @@ type table struct {
 }
 
 // table makes the rows of where the person is, filtered.
-func (m model) table() table {
+func (m *model) table() table {
 	var t table
 	l := m.now
 	switch m.view {
@@ -356,10 +331,7 @@ func driftTable(l *history.Live) table {
 }
 
 // View draws the screen.
-func (m model) View() string {
-	if m.now == nil || m.wide == 0 {
-		return ""
-	}
+func (m *model) View() string {
 	l, t := m.now, m.table()
 	var b strings.Builder
 	head := fmt.Sprintf("weft watch  %s  %s", l.When.Format("15:04:05"), l.Summary)
@@ -379,7 +351,7 @@ func (m model) View() string {
 }
 
 // body draws the table around the chosen row.
-func (m model) body(b *strings.Builder, t table) {
+func (m *model) body(b *strings.Builder, t table) {
 	room := max(1, m.high-6)
 	at := min(m.at[m.place()], max(0, len(t.rows)-1))
 	from := max(0, min(at-room/2, len(t.rows)-room))
@@ -431,7 +403,7 @@ func (m model) body(b *strings.Builder, t table) {
 }
 
 // foot says the keys.
-func (m model) foot() string {
+func (m *model) foot() string {
 	if f := m.filter[m.place()]; m.typing || f != "" {
 		hint := "esc clears"
 		if m.typing {

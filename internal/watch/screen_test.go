@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"weft/internal/fact"
 	"weft/internal/history"
 	"weft/internal/unit"
@@ -33,28 +31,17 @@ func moment() *history.Live {
 	return &l
 }
 
-// keys types on the screen and returns what it shows then.
-func keys(t *testing.T, m tea.Model, typed ...string) (tea.Model, string) {
-	t.Helper()
-	for _, k := range typed {
-		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(k)}
-		switch k {
-		case "enter":
-			msg = tea.KeyMsg{Type: tea.KeyEnter}
-		case "esc":
-			msg = tea.KeyMsg{Type: tea.KeyEsc}
-		case "tab":
-			msg = tea.KeyMsg{Type: tea.KeyTab}
-		case "down":
-			msg = tea.KeyMsg{Type: tea.KeyDown}
-		}
-		m, _ = m.Update(msg)
+// typed types on the screen and returns what it shows then.
+func typed(m *model, words ...string) string {
+	for _, k := range words {
+		m.key(k)
 	}
-	return m, m.View()
+	return m.View()
 }
 
-func screenOf(l *history.Live, wide, high int) tea.Model {
-	m, _ := model{live: func() *history.Live { return l }}.Update(tea.WindowSizeMsg{Width: wide, Height: high})
+func screenOf(l *history.Live, wide, high int) *model {
+	m := newModel(func() *history.Live { return l }, false)
+	m.wide, m.high = wide, high
 	return m
 }
 
@@ -69,29 +56,28 @@ func has(t *testing.T, view string, want ...string) {
 
 func TestScreen(t *testing.T) {
 	m := screenOf(moment(), 120, 30)
-	m, view := keys(t, m)
+	view := typed(m)
 	has(t, view, "2 of 2 nodes answer", "[nodes]", "spark1", "> fail", "q quit", "/ filter")
-	m, view = keys(t, m, "down", "enter")
+	view = typed(m, "down", "enter")
 	has(t, view, "spark2", "mlx5_0/1", "200 Gb/s", "esc back")
-	m, view = keys(t, m, "enter")
+	view = typed(m, "enter")
 	has(t, view, "COUNTER", "port_xmit_data", "200.00M/s", "link_downed grew", "2 that are zero")
-	m, view = keys(t, m, "a")
+	view = typed(m, "a")
 	has(t, view, "symbol_error")
-	m, view = keys(t, m, "/", "down", "l", "i", "n", "k", "enter")
+	view = typed(m, "/", "down", "l", "i", "n", "k", "enter")
 	if has(t, view, "link_downed"); strings.Contains(view, "port_xmit_data") {
 		t.Errorf("the filter lets all through:\n%s", view)
 	}
-	m, view = keys(t, m, "esc")
+	view = typed(m, "esc")
 	has(t, view, "port_xmit_data")
-	m, _ = keys(t, m, "esc", "esc")
+	typed(m, "esc", "esc")
 	for _, want := range []string{"every pair", "NVIDIA GB10", "checks", "drift", "came back"} {
-		m, view = keys(t, m, "tab")
+		view = typed(m, "tab")
 		if want != "every pair" { // there is no plan here
 			has(t, view, want)
 		}
 	}
-	_, cmd := m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("q")})
-	if cmd == nil {
+	if typed(m, "q"); m.end != quit {
 		t.Error("q does not end it")
 	}
 }
@@ -104,18 +90,18 @@ func TestScreenFits(t *testing.T) {
 	l.Nodes[0].Ports[0].Why = "a\nb\x1b[2J"
 	for _, size := range [][2]int{{1, 1}, {20, 5}, {80, 24}, {200, 60}, {0, 0}} {
 		m := screenOf(l, size[0], size[1])
-		for _, typed := range []string{"", "enter", "enter", "tab", "tab", "tab", "tab", "tab", "tab"} {
+		for _, word := range []string{"", "enter", "enter", "tab", "tab", "tab", "tab", "tab", "tab"} {
 			view := m.View()
-			if typed != "" {
-				m, view = keys(t, m, typed)
+			if word != "" {
+				view = typed(m, word)
 			}
 			lines := strings.Split(view, "\n")
 			if len(lines) > max(size[1], 7) {
-				t.Errorf("%v after %q: %d lines", size, typed, len(lines))
+				t.Errorf("%v after %q: %d lines", size, word, len(lines))
 			}
 			for _, line := range lines {
 				if n := len([]rune(line)); n > max(size[0], 20) {
-					t.Errorf("%v after %q: a line of %d characters: %q", size, typed, n, line)
+					t.Errorf("%v after %q: a line of %d characters: %q", size, word, n, line)
 				}
 				if strings.ContainsAny(line, "\x1b\a") {
 					t.Errorf("an escape went through: %q", line)
@@ -123,4 +109,29 @@ func TestScreenFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestKeys(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1b[A\x1b[B": "up down", "\x1b": "esc", "q": "q", "\r\t\x7f": "enter tab backspace", "\x1b[5~x": "pgup x", "ü/": "ü /",
+		"\x1b[1;5Ax": "x", "\x1b[": "", "\x1bO": "", "\x1bq": "esc q", "\xff\x00\x01": "", "\x1b[Z\x03": "shift+tab ctrl+c",
+	} {
+		if got := strings.Join(keys([]byte(in)), " "); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzKeys(f *testing.F) {
+	f.Add([]byte("\x1b[1;2A\xc3\xbcq"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l := moment()
+		m := screenOf(l, 80, 24)
+		for _, k := range keys(b) {
+			m.key(k)
+		}
+		if strings.Contains(m.View(), "\x1b") {
+			t.Error("an escape is on the screen")
+		}
+	})
 }
