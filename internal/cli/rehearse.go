@@ -84,53 +84,62 @@ func (f rehearseFlags) effort() trial.Effort {
 	return e
 }
 
-// what is what to rehearse among so many nodes: its name, its layout, the steps of a token.
-func (f rehearseFlags) what(nodes int) (name string, l rehearsal.Layout, steps []rehearsal.Step, err error) {
-	l = f.layout
+// read reads what is to be rehearsed: a model, or an all-reduce of a size.
+func (f rehearseFlags) read() (m forecast.Model, size unit.Size, err error) {
 	for _, n := range []struct {
 		flag string
 		got  int
-	}{{"tp", l.TP}, {"pp", l.PP}, {"ep", l.EP}} {
+	}{{"tp", f.layout.TP}, {"pp", f.layout.PP}, {"ep", f.layout.EP}} {
 		if n.got < 0 || n.got > collective.MaxRanks {
-			return "", l, nil, fail("weft rehearse --help", "--%s %d: want 2 to %d", n.flag, n.got, collective.MaxRanks)
+			return m, 0, fail("weft rehearse --help", "--%s %d: want 2 to %d", n.flag, n.got, collective.MaxRanks)
 		}
 	}
+	switch {
+	case f.bytes != "":
+		size, err = unit.ParseSize(f.bytes)
+		if err == nil {
+			err = collective.Op{Kind: collective.AllReduce, Bytes: int(size), Ranks: []int{0, 1}, How: collective.OneShot}.Check(2)
+		}
+		if err != nil {
+			err = fail("weft rehearse --bytes 16KiB", "--bytes %s: %v", f.bytes, err)
+		}
+	case f.model != "":
+		m, err = readModel(f.model)
+	default:
+		err = fail("weft rehearse --model gpt-oss-120b", "which model? --model takes a name of weft forecast list, or a config.json")
+	}
+	return m, size, err
+}
+
+// steps are those of a token among so many nodes, and the layout that they are of.
+func (f rehearseFlags) steps(m forecast.Model, size unit.Size, nodes int) (rehearsal.Layout, []rehearsal.Step, error) {
+	l := f.layout
 	if l.TP == 0 && l.EP == 0 {
 		l.TP = max(1, nodes/max(l.PP, 1))
 	}
 	if l.Ranks() > nodes {
-		return "", l, nil, fail("weft show", "%s takes %d nodes: there are %d that can be reached", l, l.Ranks(), nodes)
+		return l, nil, fail("weft show", "%s takes %d nodes: there are %d that can be reached", l, l.Ranks(), nodes)
 	}
-	if f.bytes != "" {
-		size, err := unit.ParseSize(f.bytes)
-		if err != nil {
-			return "", l, nil, fail("weft rehearse --bytes 16KiB", "--bytes %v", err)
-		}
-		op := collective.Op{Kind: collective.AllReduce, Bytes: int(size), How: collective.OneShot}
-		for r := range l.TP {
-			op.Ranks = append(op.Ranks, r)
-		}
-		if err := op.Check(max(l.TP, 2)); err != nil {
-			return "", l, nil, fail("weft rehearse --bytes 16KiB", "--bytes %s: %v", f.bytes, err)
-		}
-		return "", l, []rehearsal.Step{{Op: op, What: "alone"}}, nil
+	var steps []rehearsal.Step
+	var err error
+	if size > 0 {
+		steps, err = rehearsal.Alone(int(size), l.TP)
+	} else {
+		steps, err = rehearsal.Token(m, l, f.batch)
 	}
-	if f.model == "" {
-		return "", l, nil, fail("weft rehearse --model gpt-oss-120b", "which model? --model takes a name of weft forecast list, or a config.json")
-	}
-	m, err := readModel(f.model)
 	if err != nil {
-		return "", l, nil, err
+		return l, nil, fail("weft rehearse --help", "%v", err)
 	}
-	if steps, err = rehearsal.Token(m, l, f.batch); err != nil {
-		return "", l, nil, fail("weft rehearse --help", "%v", err)
-	}
-	return m.Name, l, steps, nil
+	return l, steps, nil
 }
 
 func (a *app) rehearseAll(ctx context.Context, f rehearseFlags) error {
 	if a.from != "" {
 		return fail("weft rehearse", "it measures nodes, not %s", a.from)
+	}
+	m, size, err := f.read()
+	if err != nil {
+		return err
 	}
 	l, err := a.look(ctx)
 	if err != nil {
@@ -143,7 +152,7 @@ func (a *app) rehearseAll(ctx context.Context, f rehearseFlags) error {
 		nodes = append(nodes, n.Name)
 		way.Archs[n.Name] = n.Host.Arch
 	}
-	name, layout, steps, err := f.what(len(nodes))
+	layout, steps, err := f.steps(m, size, len(nodes))
 	if err != nil {
 		return err
 	}
@@ -158,9 +167,15 @@ func (a *app) rehearseAll(ctx context.Context, f rehearseFlags) error {
 	})
 	progress.Done()
 	r.ID, r.Made, r.Weft = store.PlanID(start), start.UTC().Format(time.RFC3339), Version()
-	r.Model, r.Layout = name, layout
+	r.Model, r.Layout = m.Name, layout
 	if left := nodes[layout.Ranks():]; len(left) > 0 {
 		r.Left = append(r.Left, fmt.Sprintf("%s: %s takes %d nodes", strings.Join(left, ", "), layout, layout.Ranks()))
+	}
+	for _, n := range l.kase.Nodes {
+		if n.Down != "" {
+			r.Left = append(r.Left, n.Name+": "+n.Down)
+			a.code = exitIncomplete
+		}
 	}
 	if len(r.Tokens) < 2 {
 		a.code = exitIncomplete

@@ -23,17 +23,18 @@ func prove(t *testing.T, codes []int, args ...string) trial.Proof {
 	return proveUntil(t, codes, nil, args...)
 }
 
-// measuring is a writer that calls strike once, when weft says that it measures RDMA: it
-// says so every ten seconds, whichever trial is under way then.
+// measuring is a writer that calls strike once, when weft says a word that shows that it
+// measures: it says what it does every ten seconds.
 type measuring struct {
 	said   bytes.Buffer
+	word   string
 	strike func()
 	once   sync.Once
 }
 
 func (m *measuring) Write(b []byte) (int, error) {
 	n, err := m.said.Write(b)
-	if m.strike != nil && strings.Contains(m.said.String(), ", rdma.") {
+	if m.strike != nil && strings.Contains(m.said.String(), m.word) {
 		m.once.Do(func() { go m.strike() })
 	}
 	return n, err
@@ -46,7 +47,7 @@ func proveUntil(t *testing.T, codes []int, strike func(), args ...string) trial.
 	t.Helper()
 	cmd := real(t, append([]string{"prove", "--json"}, args...)...)
 	var out bytes.Buffer
-	said := &measuring{strike: strike}
+	said := &measuring{word: ", rdma.", strike: strike}
 	cmd.Stdout, cmd.Stderr = &out, said
 	cmd.Run() // its exit code is looked at
 	if code := cmd.ProcessState.ExitCode(); !slices.Contains(codes, code) {

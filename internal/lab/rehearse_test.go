@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"weft/internal/lab"
 	"weft/internal/rehearsal"
@@ -20,12 +19,19 @@ import (
 // rehearse runs weft rehearse and returns what it found.
 func rehearse(t *testing.T, code int, args ...string) rehearsal.Rehearsal {
 	t.Helper()
+	return rehearseUntil(t, code, nil, args...)
+}
+
+// rehearseUntil does something to the machines as soon as they exchange.
+func rehearseUntil(t *testing.T, code int, strike func(), args ...string) rehearsal.Rehearsal {
+	t.Helper()
 	cmd := real(t, append([]string{"rehearse", "--json"}, args...)...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out bytes.Buffer
+	said := &measuring{word: "all-reduce", strike: strike}
+	cmd.Stdout, cmd.Stderr = &out, said
 	cmd.Run() // its exit code is looked at
 	if got := cmd.ProcessState.ExitCode(); got != code {
-		t.Fatalf("weft rehearse %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &out, &said)
+		t.Fatalf("weft rehearse %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &out, said)
 	}
 	var r rehearsal.Rehearsal
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
@@ -85,11 +91,7 @@ func TestRealRehearseLoses(t *testing.T) {
 	l := place(t, true)
 	s := up(t, "--nodes", "3")
 	rehearse(t, 0, "--bytes", "16KiB", "--quick") // weft is put on the machines once
-	go func() {
-		time.Sleep(8 * time.Second)
-		weft(t, "lab", "break", "off", "node2")
-	}()
-	r := rehearse(t, 3, "--bytes", "16KiB", "--thorough", "--busy")
+	r := rehearseUntil(t, 3, func() { weft(t, "lab", "break", "off", "node2") }, "--bytes", "16KiB", "--thorough", "--busy")
 	if !strings.Contains(strings.Join(r.Left, "\n"), "node2") {
 		t.Errorf("left %q, want node2 named", r.Left)
 	}
@@ -103,10 +105,14 @@ func mpi(t *testing.T, l lab.Lab, s lab.State) func(options string) float64 {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "allreduce")
-	if out, err := osexec.Command("mpicc", "-O2", "-o", program, "testdata/allreduce.c").CombinedOutput(); err != nil {
-		t.Skipf("needs OpenMPI to compare with: apt install openmpi-bin libopenmpi-dev gcc: %v\n%s", err, out)
+	if _, err := osexec.LookPath("mpicc"); err != nil {
+		t.Skip("needs OpenMPI to compare with: apt install openmpi-bin libopenmpi-dev gcc")
 	}
-	pack := osexec.Command("sh", "-c", `sh testdata/mpi-files.sh "$0" >"$1/files" && tar -chzf "$1/mpi.tgz" -T "$1/files"`, program, dir)
+	data := filepath.Join(moduleDir, "testdata")
+	if out, err := osexec.Command("mpicc", "-O2", "-o", program, filepath.Join(data, "allreduce.c")).CombinedOutput(); err != nil {
+		t.Fatalf("mpicc: %v\n%s", err, out)
+	}
+	pack := osexec.Command("sh", "-c", `sh "$2/mpi-files.sh" "$0" >"$1/files" && tar -chzf "$1/mpi.tgz" -T "$1/files"`, program, dir, data)
 	if out, err := pack.CombinedOutput(); err != nil {
 		t.Fatalf("OpenMPI's files: %v\n%s", err, out)
 	}

@@ -3,6 +3,7 @@
 package rehearsal
 
 import (
+	"errors"
 	"fmt"
 
 	"weft/internal/collective"
@@ -52,7 +53,7 @@ func Token(m forecast.Model, l Layout, batch int) ([]Step, error) {
 	case l.EP > 1 && m.MoE.Count == 0:
 		return nil, fmt.Errorf("ep %d: %s has no experts", l.EP, m.Name)
 	case l.Ranks() < 2:
-		return nil, fmt.Errorf("one node exchanges nothing: want tp, pp or ep of at least 2")
+		return nil, errors.New("one node exchanges nothing: want tp, pp or ep of at least 2")
 	case l.PP > m.Layers:
 		return nil, fmt.Errorf("pp %d: %s has %d layers", l.PP, m.Name, m.Layers)
 	}
@@ -65,6 +66,14 @@ func Token(m forecast.Model, l Layout, batch int) ([]Step, error) {
 		}
 	}
 	return stages(m, max(l.TP, 1), max(l.PP, 1), batch), nil
+}
+
+// Alone is one all-reduce, of no model.
+func Alone(bytes, nodes int) ([]Step, error) {
+	if nodes < 2 {
+		return nil, errors.New("one node exchanges nothing: want 2 at least")
+	}
+	return []Step{{collective.Op{Kind: collective.AllReduce, Bytes: bytes, Ranks: ranks(0, nodes)}, "alone"}}, nil
 }
 
 func stages(m forecast.Model, tp, pp, batch int) (all []Step) {
