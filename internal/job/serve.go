@@ -22,6 +22,7 @@ type Order struct {
 	Bare     string // a folder with the engine's programs, such as a venv's bin: no container
 	Runtime  string // "podman", "docker"; "" is what all nodes have
 	Units    string // one of UnitKinds; "" is "systemd"
+	Via      string // the network that Ray and ranks meet over: "management", "data"; "" is the first that can be
 
 	TP, PP  int    // 0 is for the forecast to decide
 	Context int    // tokens of a sequence; 0 is for the forecast to decide
@@ -82,7 +83,8 @@ type Launch struct {
 	CacheFolder string   `json:"cache_folder,omitempty"` // on each node, where models are downloaded to
 	Says        []string `json:"says,omitempty"`
 
-	half bool // a GPU that has no bfloat16
+	half   bool // a GPU that has no bfloat16
+	onData bool // nodes meet over the data network
 }
 
 // Head is the node that clients ask.
@@ -96,6 +98,8 @@ type NodeLaunch struct {
 	Env   []Var  `json:"env"`
 	Files []File `json:"files"`
 	Parts []Part `json:"parts"`
+
+	netdev string // of Addr
 }
 
 // File is a file that is written on a node and removed again.
@@ -126,7 +130,7 @@ func Serve(c *check.Case, o Order) (*Launch, error) {
 	if err := l.fit(c, &o); err != nil {
 		return nil, err
 	}
-	nodes, err := l.place(c)
+	nodes, err := l.place(c, o.Via)
 	if err != nil {
 		return nil, err
 	}
@@ -161,6 +165,9 @@ func (o *Order) settle(c *check.Case) error {
 	}
 	if o.Units == "" {
 		o.Units = "systemd"
+	}
+	if o.Via != "" && o.Via != "auto" && o.Via != "management" && o.Via != "data" {
+		return fmt.Errorf("network %q: want auto, management or data", o.Via)
 	}
 	if !slices.Contains(UnitKinds, o.Units) {
 		return fmt.Errorf("units %q: want one of %s", o.Units, strings.Join(UnitKinds, ", "))
@@ -354,22 +361,54 @@ func runtimeOf(c *check.Case, asked string) (string, error) {
 		strings.Join(lacks("podman"), ", "), strings.Join(lacks("docker"), ", "))
 }
 
-// place finds the nodes of the fit and their addresses.
-func (l *Launch) place(c *check.Case) ([]*fact.Node, error) {
+// place finds the nodes of the fit and the addresses that they know each other by: those of
+// the management network, which works when the fabric does not; or, where these do not tell
+// nodes apart or it is asked for, those of the data network.
+func (l *Launch) place(c *check.Case, via string) ([]*fact.Node, error) {
 	var nodes []*fact.Node
 	for _, at := range l.Fit.Ranks {
 		n := c.Node(at.Node)
 		if n == nil || n.Down != "" {
 			return nil, fmt.Errorf("%s: nothing is known of this node", at.Node)
 		}
-		dev, addr := c.Management(n)
-		if dev == nil {
-			return nil, fmt.Errorf("%s: no address is known that the other nodes reach it by (weft show nodes)", n.Name)
-		}
-		l.Nodes = append(l.Nodes, NodeLaunch{Node: n.Name, Addr: addr.String(), GPUs: at.Count})
+		l.Nodes = append(l.Nodes, NodeLaunch{Node: n.Name, GPUs: at.Count})
 		nodes = append(nodes, n)
 	}
-	return nodes, nil
+	why := l.meet(nodes, func(n *fact.Node) (*fact.Netdev, netip.Addr) { return c.Management(n) })
+	if via == "data" || via != "management" && why != nil && len(nodes) > 1 {
+		if via != "data" {
+			l.Says = append(l.Says, fmt.Sprintf("nodes meet over the data network, because %v", why))
+		}
+		l.onData = true
+		why = l.meet(nodes, func(n *fact.Node) (*fact.Netdev, netip.Addr) {
+			for _, p := range c.Usable(n) {
+				if d := n.Netdev(p.Netdev); d != nil {
+					if a, ok := check.Addr4(d); ok && !a.IsLinkLocalUnicast() {
+						return d, a
+					}
+				}
+			}
+			return nil, netip.Addr{}
+		})
+	}
+	return nodes, why
+}
+
+// meet gives every node an address; they must differ.
+func (l *Launch) meet(nodes []*fact.Node, at func(*fact.Node) (*fact.Netdev, netip.Addr)) error {
+	seen := map[string]string{}
+	for i, n := range nodes {
+		dev, addr := at(n)
+		if dev == nil {
+			return fmt.Errorf("%s: no address is known that the other nodes reach it by (weft show nodes)", n.Name)
+		}
+		l.Nodes[i].Addr, l.Nodes[i].netdev = addr.String(), dev.Name
+		if other := seen[addr.String()]; other != "" {
+			return fmt.Errorf("%s and %s have the same address, %v", other, n.Name, addr)
+		}
+		seen[addr.String()] = n.Name
+	}
+	return nil
 }
 
 // able refuses GPUs and layouts that the engine does not run.

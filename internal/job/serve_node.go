@@ -68,6 +68,13 @@ func (l *Launch) env(c *check.Case, o *Order, i int, n *fact.Node) (out []Var) {
 		switch {
 		case v.Name == "RAY_ADDRESS" || v.Name == "VLLM_HOST_IP": // below: the head of this launch need not be the cluster's first node
 		case strings.HasPrefix(v.Name, "OMPI_"): // no MPI here
+		case l.onData && strings.HasSuffix(v.Name, "_SOCKET_IFNAME"):
+			equals := strings.HasPrefix(v.Value, "=")
+			v.Value, v.Why = l.Nodes[i].netdev, "ranks meet over the data network"
+			if equals {
+				v.Value = "=" + v.Value
+			}
+			out = append(out, v)
 		default:
 			out = append(out, v)
 		}

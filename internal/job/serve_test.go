@@ -406,7 +406,44 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// TestHead: clients are let in by name or with a key alone.
+// TestVia: nodes whose management addresses are the same meet over the data network, and so
+// do those that are told to.
+func TestVia(t *testing.T) {
+	c := caseOf(sample.Sparks("spark"))
+	o := Order{Model: "m", TP: 2, Context: 4096, Engine: "vllm"}
+	env := func(l *Launch, name string) string {
+		for _, v := range l.Nodes[1].Env {
+			if v.Name == name {
+				return v.Value
+			}
+		}
+		return ""
+	}
+	l, err := Serve(c, o)
+	if err != nil || l.Nodes[1].Addr != "10.0.0.2" || env(l, "NCCL_SOCKET_IFNAME") != "=enP7s7" {
+		t.Fatalf("%v %+v", err, l)
+	}
+	o.Via = "data"
+	l, err = Serve(c, o)
+	if err != nil || l.Nodes[1].Addr != "192.168.200.2" || env(l, "NCCL_SOCKET_IFNAME") != "=enp1s0f0np0" || env(l, "GLOO_SOCKET_IFNAME") != "enp1s0f0np0" || env(l, "RAY_ADDRESS") != "192.168.200.1:6379" {
+		t.Errorf("%v %+v", err, l.Nodes[1])
+	}
+	for _, n := range c.Nodes {
+		n.Host.SSHTo = "10.0.0.7"
+		n.Netdev("enP7s7").Addrs = []string{"10.0.0.7/24"}
+		n.Index()
+	}
+	o.Via = ""
+	if l, err = Serve(c, o); err != nil || l.Nodes[1].Addr != "192.168.200.2" || !strings.Contains(strings.Join(l.Says, " "), "have the same address") {
+		t.Errorf("%v %+v", err, l)
+	}
+	o.Via = "management"
+	if _, err = Serve(c, o); err == nil {
+		t.Error("two nodes with one address, and nobody says so")
+	}
+}
+
+// TestListen: clients are let in by name or with a key alone.
 func TestListen(t *testing.T) {
 	all := launches(t)
 	for name, want := range map[string]string{"sparks, ray, docker": "10.0.0.1:8000", "sparks, own, docker": "127.0.0.1:8000"} {
