@@ -87,7 +87,7 @@ func (l *Launch) unitHead(part *Part, p program) string {
 func (l *Launch) service(o *Order, n *fact.Node, part *Part, p program) string {
 	var b strings.Builder
 	b.WriteString(l.unitHead(part, p))
-	b.WriteString("\n[Service]\nType=exec\nLimitMEMLOCK=infinity\nLimitNOFILE=1048576\nTasksMax=infinity\n")
+	b.WriteString("\n[Service]\nType=exec\nLimitMEMLOCK=infinity\nLimitNOFILE=1048576\nTasksMax=infinity\nCPUAccounting=yes\n")
 	run := "/usr/bin/" + l.Runtime
 	switch {
 	case l.Bare != "":
@@ -247,7 +247,7 @@ func (l *Launch) quadlet(o *Order, n *fact.Node, part *Part, p program) string {
 	for _, a := range args {
 		fmt.Fprintf(&b, "PodmanArgs=%s\n", a)
 	}
-	fmt.Fprintf(&b, "\n[Service]\nLimitMEMLOCK=infinity\nTasksMax=infinity\nRestart=on-failure\nRestartSec=%d\nTimeoutStartSec=15min\nTimeoutStopSec=90\n", pause)
+	fmt.Fprintf(&b, "\n[Service]\nLimitMEMLOCK=infinity\nTasksMax=infinity\nCPUAccounting=yes\nRestart=on-failure\nRestartSec=%d\nTimeoutStartSec=15min\nTimeoutStopSec=90\n", pause)
 	return b.String()
 }
 

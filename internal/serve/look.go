@@ -28,6 +28,7 @@ func (r *Run) look(ctx context.Context) error {
 			r.read(ctx, f, now)
 			r.mu.Lock()
 			f.state = states[f.part.Name]
+			f.ran = f.ran || f.state.Active == "active"
 			r.mu.Unlock()
 		}
 		out, err := r.sh(ctx, n.Node, gpuScript, "", short)
@@ -56,7 +57,10 @@ func (r *Run) look(ctx context.Context) error {
 	return r.judge(now)
 }
 
-const maxSamples = 4096
+const (
+	maxSamples = 4096
+	settling   = 10 * time.Second // until a start that was asked for shows
+)
 
 func (r *Run) followers(node string) (mine []*follower) {
 	r.mu.Lock()
@@ -185,6 +189,9 @@ func (r *Run) judge(now time.Time) error {
 	for _, key := range r.keys() {
 		f := r.follow[key]
 		ended := f.state.Active == "failed" || f.state.Active == "inactive" || f.state.Gone
+		if f.state.Active == "inactive" && !f.ran && now.Sub(f.since) < settling {
+			ended = false // systemd has not got to it yet
+		}
 		crashed := ended || f.state.Restarts > 0
 		e, said := englog.Worst(f.log.Events)
 		said = said && e.ID != "start.limit" // says that it ended, and nothing of why

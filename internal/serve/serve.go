@@ -47,6 +47,8 @@ type follower struct {
 	cursor string
 	lines  int
 	state  State
+	since  time.Time // when it was started
+	ran    bool      // it was seen to run
 	failed time.Time // when a failure was said
 	moved  time.Time // when something was said last that is no failure
 }

@@ -134,7 +134,7 @@ func (r *Run) start(ctx context.Context, s job.Step) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.follow[s.Node+" "+s.Part] = &follower{node: s.Node, part: p, moved: time.Now()}
+	r.follow[s.Node+" "+s.Part] = &follower{node: s.Node, part: p, moved: time.Now(), since: time.Now()}
 	return nil
 }
 

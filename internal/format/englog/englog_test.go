@@ -33,6 +33,7 @@ var lines = []struct {
 	{"RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.", "kv.small", Fail, ""},
 	{"(raylet) 2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed: Memory on the node (IP: 10.0.0.2, ID: ab) exceeded the memory usage threshold", "ray.killed", Fail, ""},
 	{"weft-serve-x.service: A process of this unit has been killed by the OOM killer.", "host.oom", Fail, ""},
+	{"weft-serve-x.service: Main process exited, code=killed, status=9/KILL", "host.killed", Fail, "it was killed"},
 	{"OSError: You are trying to access a gated repo. huggingface_hub.errors.GatedRepoError: 403 Client Error.", "model.gated", Fail, ""},
 	{"OSError: foo/bar is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'", "model.gone", Fail, ""},
 	{"OSError: We couldn't connect to 'https://huggingface.co' to load this file", "model.offline", Fail, ""},
