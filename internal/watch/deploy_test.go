@@ -187,3 +187,19 @@ func TestDashboardIsPromQL(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestUnit has systemd read the unit, with a program that is there in place of weft.
+func TestUnit(t *testing.T) {
+	analyze := tool(t, "systemd-analyze")
+	b, err := os.ReadFile(deploy + "/systemd/weft-watch.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "weft-watch.service")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(b), "/usr/local/bin/weft", "/bin/true")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(analyze, "verify", file).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

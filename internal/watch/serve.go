@@ -259,6 +259,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := http.NewResponseController(w)
+	out.SetReadDeadline(time.Time{}) // nothing more is asked: the time for that must not end the stream
 	send := func(parts []report.LivePart) bool {
 		out.SetWriteDeadline(time.Now().Add(writeTime)) // who does not read is let go
 		return report.LiveEvent(w, parts) == nil && out.Flush() == nil

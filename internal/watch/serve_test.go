@@ -346,3 +346,27 @@ func TestStateIsKept(t *testing.T) {
 		t.Errorf("said: %v", second.Said)
 	}
 }
+
+// TestEventsOutliveTheTimeForARequest: a page that follows is not cut off when the time to
+// ask is over.
+func TestEventsOutliveTheTimeForARequest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+	t.Parallel()
+	url, _ := served(t, hostileOrder(), "")
+	r, err := http.Get(url + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	start, last := time.Now(), time.Now()
+	lines := bufio.NewScanner(r.Body)
+	lines.Buffer(nil, 16<<20)
+	for time.Since(start) < 2*headerTime+3*time.Second && lines.Scan() {
+		last = time.Now()
+	}
+	if last.Sub(start) < 2*headerTime+time.Second {
+		t.Errorf("the stream ended after %.1f s", last.Sub(start).Seconds())
+	}
+}
