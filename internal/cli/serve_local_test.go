@@ -59,7 +59,7 @@ func newSim(t *testing.T) sim {
 	if err := os.Mkdir(filepath.Join(s.dir, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range []string{"ssh", "systemctl", "journalctl"} {
+	for _, tool := range []string{"ssh", "systemctl", "journalctl", "podman"} {
 		b, err := os.ReadFile("testdata/serve/" + tool + ".sh")
 		if err != nil {
 			t.Fatal(err)
@@ -256,6 +256,27 @@ func TestServeLocalOther(t *testing.T) {
 ./weft serve up /opt/standin/model.gguf --engine llamacpp-rpc --bare /opt/standin --pp 2 --context 2048 --yes --accept proof.none; echo llama=$?
 ./weft serve status; ./weft serve down` + simLeft)
 	for _, want := range []string{"own=0", "its own executor", "llama=0", "RPC server", "RPC goes over TCP"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "LEFT:") || strings.Contains(out, "RUNS:") {
+		t.Errorf("something is left:\n%s", out)
+	}
+}
+
+// TestServeLocalByHand: without systemd, in containers (here: a script that stands in for
+// podman), with Ray's engine inside the container of its head.
+func TestServeLocalByHand(t *testing.T) {
+	t.Parallel()
+	s := newSim(t)
+	by := "./weft serve up stand-in/model --image stand/in:1 --runtime podman --units run --tp 2 --context 2048 --yes --accept proof.none,gpu.seen"
+	out := s.run(by + `; echo up=$?
+./weft serve status; echo status=$?
+./weft serve down; echo down=$?
+` + fails("oom") + by + `; echo oom=$?
+for h in vm1 vm2; do ssh -- $h 'ls /run/sim/pod | sed s/^/LEFT:/'; done` + simLeft)
+	for _, want := range []string{"up=0", "in podman, without systemd", "status=0", "down=0", "oom=1", "gpu.oom"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

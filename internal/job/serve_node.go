@@ -231,6 +231,10 @@ func (l *Launch) vllmOwn(o *Order, i int, unit string) []program {
 	p := program{name: unit, role: "engine", command: l.vllm(o), port: o.Port, portFor: "clients"}
 	if len(l.Nodes) > 1 {
 		p.command = append(p.command, "--nnodes", fmt.Sprint(len(l.Nodes)), "--node-rank", fmt.Sprint(i), "--master-addr", l.Nodes[0].Addr, "--master-port", fmt.Sprint(masterPort))
+		if i == 0 {
+			l.Ports = append(l.Ports, PortUse{l.Nodes[0].Node, masterPort, "the ranks to meet"})
+			l.Says = append(l.Says, "vLLM's own executor joins nodes since vLLM 0.12: an older image ends at --nnodes")
+		}
 		if i > 0 {
 			p.role, p.port = fmt.Sprintf("rank %d", i), 0
 			p.command = append(p.command, "--headless")
@@ -261,6 +265,9 @@ func (l *Launch) sglang(o *Order, i int, unit string) []program {
 	}
 	p := program{name: unit, role: "engine", port: o.Port, portFor: "clients"}
 	if len(l.Nodes) > 1 {
+		if i == 0 {
+			l.Ports = append(l.Ports, PortUse{l.Nodes[0].Node, distPort, "the ranks to meet"})
+		}
 		cmd = append(cmd, "--nnodes", fmt.Sprint(len(l.Nodes)), "--node-rank", fmt.Sprint(i), "--dist-init-addr", fmt.Sprintf("%s:%d", l.Nodes[0].Addr, distPort))
 		if i > 0 {
 			p.role, p.port = fmt.Sprintf("rank %d", i), 0

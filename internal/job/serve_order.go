@@ -39,8 +39,8 @@ func (l *Launch) order() {
 		step(Step{Do: "write", Node: l.Nodes[i].Node, What: fmt.Sprintf("write %d files", len(l.Nodes[i].Files))})
 	}
 	start := func(i int, p Part) {
-		step(Step{Do: "start", Node: l.Nodes[i].Node, Part: p.Name, What: "start the " + p.Role})
-		step(Step{Do: "wait", Node: l.Nodes[i].Node, Part: p.Name, What: "the " + p.Role + " runs", Wait: &Wait{For: "active", Within: activeWithin}})
+		step(Step{Do: "start", Node: l.Nodes[i].Node, Part: p.Name, What: "start " + the(p.Role)})
+		step(Step{Do: "wait", Node: l.Nodes[i].Node, Part: p.Name, What: the(p.Role) + " runs", Wait: &Wait{For: "active", Within: activeWithin}})
 	}
 	head := l.Nodes[0]
 	switch {
@@ -73,6 +73,14 @@ func (l *Launch) order() {
 	if len(l.Nodes) > 1 {
 		step(Step{Do: "prove", What: "ask for a few tokens, and look in the NCCL log and at the port counters whether RDMA carried them"})
 	}
+}
+
+// the puts an article before a role, unless it is a number.
+func the(role string) string {
+	if strings.HasPrefix(role, "rank ") {
+		return role
+	}
+	return "the " + role
 }
 
 // Deadline bounds the waits for the model and for Ray's workers by what the person says.

@@ -65,7 +65,7 @@ func (r *Run) stop(ctx context.Context, d *Down, p job.Part) {
 	if d.Failed != "" {
 		return
 	}
-	r.say("%s: stopping the %s", d.Node, p.Role)
+	r.say("%s: stopping %s (%s)", d.Node, p.Name, p.Role)
 	before, err := r.sh(ctx, d.Node, p.State, "", short)
 	if s := stateOf(before, err); s.Why != "" && unreachable(err) {
 		d.Failed = err.Error()

@@ -13,7 +13,11 @@ import (
 // each machine can be told its own. Words: join, tpu, placement, nccl-timeout, hang, oom,
 // crash, socket, killed, slow.
 func wanted() string {
-	b, err := os.ReadFile(filepath.Join(filepath.Dir(os.Args[0]), "stand-in.fail"))
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(self), "stand-in.fail"))
 	if err != nil {
 		return ""
 	}
