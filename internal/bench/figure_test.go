@@ -194,14 +194,15 @@ type reader struct {
 }
 
 // BenchmarkFigureClient streams from a server that writes every token by itself, as fast
-// as it can, to weft's client and to two readers that do less, in turn: one throws the
-// bytes of the socket away, one the body that the same HTTP client gives it. cost-% is how
-// many fewer tokens/s come through weft than through the socket's reader in the same
-// round, in the median; the goal is under 2. Two processes that wake each other are noisy,
-// so own-% says it in another way: what weft does with an answer beside reading it,
-// measured from memory, by the time that the socket's reader takes for a token.
+// as it can, to weft's client and to two readers that do less, in turn: one throws away
+// the body that the same HTTP client gives it, one the bytes of the socket. cost-% is how
+// many fewer tokens/s come through weft than through the first in the same round, in the
+// median; the goal is under 2. socket-cost-% is the same of the second: what HTTP costs is
+// in it. Two processes that wake each other are noisy, so own-% says it in another way:
+// what weft does with an answer beside reading it, measured from memory, by the time that
+// the first takes for a token.
 func BenchmarkFigureClient(b *testing.B) {
-	const tokens, rounds = 20_000, 201
+	const tokens, rounds = 20_000, 301
 	at := apart(b, "fast")
 	ask := openai.Ask{Model: "stand-in", Prompt: "go", Tokens: tokens, Way: openai.Ways[0]}
 	s := &Server{URL: at, Timeout: 10 * time.Second}
@@ -252,11 +253,13 @@ func BenchmarkFigureClient(b *testing.B) {
 			m, low, high := median(ratios)
 			b.Logf("weft ÷ %s: %.4f tokens/s, surely %.4f to %.4f", r.name, m, low, high)
 			if r.name == "socket" {
-				ns, together := own(b, s, w, ask)
-				b.Logf("own: %.1f ns a token, %.1f tokens in a read", ns, together)
-				b.ReportMetric(100*(1-m), "cost-%")
-				b.ReportMetric(100*ns/(1e9/rate), "own-%")
+				b.ReportMetric(100*(1-m), "socket-cost-%")
+				continue
 			}
+			ns, together := own(b, s, w, ask)
+			b.Logf("own: %.1f ns a token, %.1f tokens in a read", ns, together)
+			b.ReportMetric(100*(1-m), "cost-%")
+			b.ReportMetric(100*ns/(1e9/rate), "own-%")
 		}
 	}
 }
