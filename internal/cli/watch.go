@@ -203,8 +203,8 @@ type watcher struct {
 	way   *prove.Way
 
 	mu   sync.Mutex
-	seen *look         // the last whole look
-	good *fact.Cluster // the last in which nothing failed
+	view report.LiveOptions // what the last whole look adds to the page
+	good *fact.Cluster      // the facts of the last in which nothing failed
 }
 
 // order is what to watch.
@@ -324,7 +324,7 @@ func (w *watcher) judged(l *look) watch.Checked {
 		w.good = &l.kase.Cluster
 		w.keepGood(l.dump)
 	}
-	w.seen = l
+	w.view = report.LiveOptions{Links: trial.Links(l.kase), Fabric: l.kase.Fabric, Direct: l.kase.Want.Data.Switch == "none"}
 	if w.way != nil {
 		for _, n := range l.kase.Nodes {
 			w.way.Archs[n.Name] = n.Host.Arch
@@ -375,11 +375,7 @@ func (w *watcher) keepGood(d *dump.Dump) {
 func (w *watcher) page(*history.Live) report.LiveOptions {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	o := report.LiveOptions{}
-	if w.seen != nil {
-		o.Links, o.Fabric, o.Direct = trial.Links(w.seen.kase), w.seen.kase.Fabric, w.want.Data.Switch == "none"
-	}
-	return o
+	return w.view
 }
 
 // serve opens what is listened to; nil when nothing is.

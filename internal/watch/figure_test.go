@@ -37,6 +37,10 @@ func TestMain(m *testing.M) {
 		agent(root)
 		return
 	}
+	if os.Getenv(meterEnv) != "" {
+		nodeMeter()
+		return
+	}
 	os.Exit(m.Run())
 }
 

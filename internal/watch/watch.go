@@ -102,7 +102,8 @@ func (w *Watch) Run(ctx context.Context) {
 	if w.o.CheckEvery > 0 && w.o.Check != nil {
 		w.wg.Go(func() { w.checkAll(ctx) })
 	}
-	saved, freed := w.o.Now(), w.o.Now()
+	saved := w.o.Now()
+	freed := saved.Add(firstFree - freeEvery)
 	for sleep(ctx, time.Second) {
 		now := w.o.Now()
 		if now.Sub(freed) >= freeEvery { // what the start needed: weft itself was packed for the nodes
@@ -120,7 +121,10 @@ func (w *Watch) Run(ctx context.Context) {
 }
 
 // freeEvery is how often memory that is not needed any more is given back.
-const freeEvery = 5 * time.Minute
+const (
+	freeEvery = 5 * time.Minute
+	firstFree = 30 * time.Second
+)
 
 // Reconnecting: soon at first, then at most once a minute.
 const (
