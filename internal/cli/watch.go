@@ -247,7 +247,7 @@ func (w *watcher) order() (watch.Order, error) {
 	if o.State == "" {
 		o.State = filepath.Join(folder, ".weft", "watch", "state.json")
 	}
-	w.way = &prove.Way{Run: exec.New(exec.Options{Config: w.sshConfig, Width: len(o.Nodes) + exec.DefaultWidth}), Binary: bring.Self, Targets: map[string]exec.Target{}, Archs: map[string]string{}}
+	w.way = &prove.Way{Run: exec.New(exec.Options{Config: w.sshConfig, Width: len(o.Nodes) + exec.DefaultWidth}), Binary: bring.Self, Targets: map[string]exec.Target{}, Archs: map[string]string{}, Line: maxLook}
 	for _, ask := range asks {
 		w.way.Targets[ask.Target.Name] = ask.Target
 	}
@@ -257,6 +257,10 @@ func (w *watcher) order() (watch.Order, error) {
 	}
 	return o, nil
 }
+
+// maxLook bounds one answer of a node: 64 ports with 1024 counters each are larger than
+// any node and smaller than this.
+const maxLook = 4 << 20
 
 // replay watches what was collected.
 func (w *watcher) replay(o watch.Order) (watch.Order, error) {

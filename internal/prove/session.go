@@ -5,6 +5,7 @@ package prove
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,7 @@ type Session struct {
 	waiting map[int]chan meter.Answer
 	why     error // why it ended
 	buf     []byte
+	line    int // bytes of one answer at most; 0 is maxAnswer
 
 	offers  sync.Mutex
 	offered map[string]perftest.Offer // what its perftest programs have
@@ -62,6 +64,7 @@ type Way struct {
 	Binary  func(machine string) (string, error) // weft for a machine type
 	Targets map[string]exec.Target
 	Archs   map[string]string // uname -m by node, where it is known
+	Line    int               // bytes of one answer at most; 0 is maxAnswer
 }
 
 // helloTime is how long a node may take from the first connection to its first word.
@@ -76,7 +79,7 @@ func (w *Way) Open(ctx context.Context, node string) (*Session, error) {
 	}
 	r, in := io.Pipe()
 	own, cancel := context.WithCancel(ctx)
-	s := &Session{Node: node, in: in, cancel: cancel, ended: make(chan struct{}), waiting: map[int]chan meter.Answer{}}
+	s := &Session{Node: node, in: in, cancel: cancel, ended: make(chan struct{}), waiting: map[int]chan meter.Answer{}, line: w.Line}
 	go func() {
 		err := w.Run.Run(own, t, exec.Job{Script: "exec " + bin + " node meter", Stdin: r, Stdout: s})
 		if err == nil {
@@ -158,7 +161,7 @@ func (s *Session) Write(b []byte) (int, error) {
 	for {
 		i := bytes.IndexByte(s.buf, '\n')
 		if i < 0 {
-			if len(s.buf) > maxAnswer {
+			if len(s.buf) > cmp.Or(s.line, maxAnswer) {
 				return 0, errors.New("a line too long")
 			}
 			return len(b), nil

@@ -52,7 +52,7 @@ esac
 	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w := &prove.Way{Run: exec.New(exec.Options{Width: 16}), Binary: func(string) (string, error) { return program, nil }, Targets: map[string]exec.Target{}, Archs: map[string]string{}}
+	w := &prove.Way{Run: exec.New(exec.Options{Width: 16}), Binary: func(string) (string, error) { return program, nil }, Targets: map[string]exec.Target{}, Archs: map[string]string{}, Line: 1 << 20}
 	for _, n := range nodes {
 		w.Targets[n] = exec.Target{Name: n}
 	}
