@@ -100,6 +100,7 @@ type NodeLaunch struct {
 	Parts []Part `json:"parts"`
 
 	netdev string // of Addr
+	shared bool   // GPU and processor share one memory
 }
 
 // File is a file that is written on a node and removed again.

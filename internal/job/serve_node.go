@@ -30,6 +30,7 @@ type Part struct {
 // node writes out what node i gets.
 func (l *Launch) node(c *check.Case, o *Order, i int, n *fact.Node) {
 	at := &l.Nodes[i]
+	at.shared = slices.ContainsFunc(n.GPUs, oneMemory)
 	at.Env = l.env(c, o, i, n)
 	at.Files = append(at.Files, File{Path: l.Folder + "/env", Mode: 0o600, Text: envFile(at.Env, o.Bare != "")})
 	if len(l.Secrets) > 0 {
@@ -84,10 +85,10 @@ func (l *Launch) env(c *check.Case, o *Order, i int, n *fact.Node) (out []Var) {
 		add("VLLM_HOST_IP", l.Nodes[i].Addr, "the address that Ray and the other ranks know this node by")
 	}
 	if l.Executor == "ray" {
-		add("RAY_ADDRESS", fmt.Sprintf("%s:%d", l.Nodes[0].Addr, rayPort), "the Ray head, "+l.Nodes[0].Node)
 		add("VLLM_CONFIG_ROOT", l.configRoot(), "holds the list of variables that the head must not give to this node")
+		add("VLLM_NO_USAGE_STATS", "1", "vLLM would write about its use into that folder, which is not its own, and send it")
 		add("RAY_DEDUP_LOGS", "0", "every rank's words are kept: weft reads them")
-		if n.GPUs != nil && slices.ContainsFunc(n.GPUs, oneMemory) {
+		if l.Nodes[i].shared {
 			add("RAY_memory_monitor_refresh_ms", "0", "GPU and processor share one memory here, and Ray would kill the engine for filling it")
 		}
 	}
@@ -165,6 +166,7 @@ type program struct {
 	after      string // another part of the node that must run
 	port       int    // that it listens on
 	portFor    string
+	env        []Var // beside the node's
 }
 
 // programs are what node i runs.
@@ -184,11 +186,16 @@ func (l *Launch) programs(o *Order, i int) []program {
 func (l *Launch) ray(o *Order, i int, unit string) []program {
 	at := l.Nodes[i]
 	start := []string{"ray", "start", "--block", "--disable-usage-stats", "--node-ip-address=" + at.Addr, fmt.Sprintf("--num-gpus=%d", at.GPUs)}
+	if at.shared {
+		// Ray would keep 30 % of the memory for objects, of which vLLM has none.
+		start = append(start, "--object-store-memory=1000000000")
+	}
 	if i > 0 {
 		return []program{{name: unit + "-ray", role: "Ray worker", command: append(start, fmt.Sprintf("--address=%s:%d", l.Nodes[0].Addr, rayPort))}}
 	}
 	head := program{name: unit + "-ray", role: "Ray head", command: append(start, "--head", fmt.Sprintf("--port=%d", rayPort), "--include-dashboard=false"), port: rayPort, portFor: "Ray"}
 	engine := program{name: unit, role: "engine", inside: head.name, command: l.vllm(o), after: head.name, port: o.Port, portFor: "clients"}
+	engine.env = []Var{{"RAY_ADDRESS", fmt.Sprintf("%s:%d", at.Addr, rayPort), ""}} // ray start --head must not see it
 	return []program{head, engine}
 }
 

@@ -124,13 +124,15 @@ func (l *Launch) RayStatus() string {
 	return sudo + "$s timeout 20 " + l.Runtime + " exec " + head.Container + " " + ask
 }
 
-// Since fills the place of a log command: where the last look ended.
-func (p *Part) Since(cursor string, lines int, started time.Time) string {
-	if p.Unit == "" {
-		return strings.ReplaceAll(p.Log, "{since}", fmt.Sprint(lines+1))
+// Since fills the place of a log command: where the last look ended, else how long ago the
+// part was started. That is told as a distance, because the node's clock may be another.
+func (p *Part) Since(cursor string, lines int, ago time.Duration) string {
+	since := fmt.Sprintf("--since=-%ds", int(ago.Seconds())+1)
+	switch {
+	case p.Unit == "":
+		since = fmt.Sprint(lines + 1)
+	case cursor != "":
+		since = "--after-cursor=" + shellWord(cursor)
 	}
-	if cursor != "" {
-		return strings.ReplaceAll(p.Log, "{since}", "--after-cursor="+shellWord(cursor))
-	}
-	return strings.ReplaceAll(p.Log, "{since}", fmt.Sprintf("--since=@%d", started.Unix()))
+	return strings.ReplaceAll(p.Log, "{since}", since)
 }

@@ -96,10 +96,13 @@ func (l *Launch) service(o *Order, n *fact.Node, part *Part, p program) string {
 			fmt.Fprintf(&b, "EnvironmentFile=%s/secret.env\n", l.Folder)
 		}
 		fmt.Fprintf(&b, "Environment=%s\n", systemdWord("PATH="+l.Bare+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
+		for _, v := range p.env {
+			fmt.Fprintf(&b, "Environment=%s\n", systemdWord(v.Name+"="+v.Value))
+		}
 		fmt.Fprintf(&b, "ExecStart=%s\n", systemdLine(part.Command))
 		b.WriteString("TimeoutStopSec=60\n")
 	case part.Inside:
-		fmt.Fprintf(&b, "ExecStart=%s\n", systemdLine(append([]string{run, "exec", part.Container}, l.inside(part)...)))
+		fmt.Fprintf(&b, "ExecStart=%s\n", systemdLine(append(append(append([]string{run, "exec"}, execEnv(p)...), part.Container), l.inside(part)...)))
 		fmt.Fprintf(&b, "ExecStop=%s\n", systemdLine([]string{run, "exec", part.Container, "sh", "-c", killInside}))
 		b.WriteString("TimeoutStopSec=60\n")
 	default:
@@ -126,6 +129,14 @@ const (
 	pidInside  = "/tmp/weft-engine.pid"
 	killInside = `kill "$(cat ` + pidInside + `)"`
 )
+
+// execEnv are the variables of a command inside a container, beside the container's own.
+func execEnv(p program) (args []string) {
+	for _, v := range p.env {
+		args = append(args, "-e", v.Name+"="+v.Value)
+	}
+	return args
+}
 
 // inside runs a command in a container that is already there.
 func (l *Launch) inside(part *Part) []string {
@@ -257,7 +268,7 @@ func (l *Launch) byHand(o *Order, n *fact.Node, part *Part, p program) {
 	if part.Inside {
 		// What a command inside says would be lost; the first process's output is kept.
 		cmd := []string{"sh", "-c", `echo $$ >` + pidInside + ` && exec "$@" >/proc/1/fd/1 2>&1`, "sh"}
-		part.Start = run + " exec -d " + part.Container + " " + shellLine(append(cmd, part.Command...))
+		part.Start = run + " exec -d " + shellLine(execEnv(p)) + " " + part.Container + " " + shellLine(append(cmd, part.Command...))
 		part.Stop = run + " exec " + part.Container + " sh -c " + shellWord(killInside) + " || :"
 		// The engine runs as long as its process does.
 		part.State = run + " exec " + part.Container + " sh -c " + shellWord(`if [ ! -e `+pidInside+` ]; then echo ActiveState=activating; elif kill -0 "$(cat `+pidInside+`)" 2>/dev/null; then echo ActiveState=active; else echo ActiveState=failed; fi`)

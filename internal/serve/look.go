@@ -136,7 +136,7 @@ func (r *Run) read(ctx context.Context, f *follower, now time.Time) {
 	if f.part.Log == "" {
 		return
 	}
-	out, err := r.sh(ctx, f.node, f.part.Since(f.cursor, f.lines, r.began.Add(-2*time.Second)), "", short)
+	out, err := r.sh(ctx, f.node, f.part.Since(f.cursor, f.lines, now.Sub(f.since)+time.Second), "", short)
 	if err != nil {
 		return // the state says what is wrong
 	}

@@ -26,12 +26,11 @@ type Run struct {
 	Get func(ctx context.Context, node string, q Query) (Answer, error) // asks the engine, from a node
 	Say func(done, all int, what string)                                // what goes on; nil is nobody
 
-	Every   time.Duration // between two looks; 0 is 2 s
+	Every   time.Duration // between two looks at most; 0 is 2 s, the first ones sooner
 	Settle  time.Duration // how long a failure that was said may be followed by silence; 0 is 30 s
 	Silence time.Duration // how long nothing may move at all; 0 is 5 min
 
 	mu      sync.Mutex
-	began   time.Time
 	follow  map[string]*follower // by node and part
 	samples []job.Sample
 	ray     string // what Ray said last

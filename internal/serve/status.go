@@ -29,15 +29,8 @@ type PartStatus struct {
 
 // Status looks once at everything.
 func (r *Run) Status(ctx context.Context) Status {
-	r.began = time.Now().Add(-24 * time.Hour)
-	r.follow = map[string]*follower{}
-	for i := range r.Launch.Nodes {
-		n := &r.Launch.Nodes[i]
-		for j := range n.Parts {
-			r.follow[n.Node+" "+n.Parts[j].Name] = &follower{node: n.Node, part: &n.Parts[j]}
-		}
-	}
 	now := time.Now()
+	r.followAll(now.Add(-24 * time.Hour))
 	r.each(func(n *job.NodeLaunch) {
 		mine := r.followers(n.Node)
 		states := r.states(ctx, n, mine)
@@ -88,17 +81,21 @@ func (r *Run) Status(ctx context.Context) Status {
 	return s
 }
 
-// Lines follows what parts say and gives every line to tell, until ctx is done or, without
-// follow, once. since is how far back it begins.
-func (r *Run) Lines(ctx context.Context, since time.Duration, follow bool, tell func(node, part, line string)) {
-	r.began = time.Now().Add(-since)
+// followAll follows every part from a time on.
+func (r *Run) followAll(since time.Time) {
 	r.follow = map[string]*follower{}
 	for i := range r.Launch.Nodes {
 		n := &r.Launch.Nodes[i]
 		for j := range n.Parts {
-			r.follow[n.Node+" "+n.Parts[j].Name] = &follower{node: n.Node, part: &n.Parts[j]}
+			r.follow[n.Node+" "+n.Parts[j].Name] = &follower{node: n.Node, part: &n.Parts[j], since: since}
 		}
 	}
+}
+
+// Lines follows what parts say and gives every line to tell, until ctx is done or, without
+// follow, once. since is how far back it begins.
+func (r *Run) Lines(ctx context.Context, since time.Duration, follow bool, tell func(node, part, line string)) {
+	r.followAll(time.Now().Add(-since))
 	every := r.Every
 	if every == 0 {
 		every = 2 * time.Second
@@ -109,7 +106,7 @@ func (r *Run) Lines(ctx context.Context, since time.Duration, follow bool, tell 
 				if f.part.Log == "" {
 					continue
 				}
-				out, err := r.sh(ctx, f.node, f.part.Since(f.cursor, f.lines, r.began), "", short)
+				out, err := r.sh(ctx, f.node, f.part.Since(f.cursor, f.lines, time.Since(f.since)), "", short)
 				if err != nil {
 					if ctx.Err() == nil && f.cursor == "" && f.lines == 0 {
 						r.say("%s %s: %v", f.node, f.part.Name, err)

@@ -17,7 +17,6 @@ import (
 // Up does the steps of a launch up to the proof. What fails comes back as a Failure; what was
 // started by then still is: the caller takes it down.
 func (r *Run) Up(ctx context.Context) error {
-	r.began = time.Now()
 	r.follow = map[string]*follower{}
 	for i, s := range r.Launch.Order {
 		r.step = i
@@ -172,6 +171,7 @@ func (r *Run) wait(ctx context.Context, s job.Step) error {
 	if every == 0 {
 		every = 2 * time.Second
 	}
+	pause := every / 4 // what is quick is seen quickly
 	deadline := time.Now().Add(s.Wait.Within)
 	for {
 		if f := r.look(ctx); f != nil {
@@ -193,10 +193,11 @@ func (r *Run) wait(ctx context.Context, s job.Step) error {
 		}
 		r.say("%s: waiting until %s: %s", s.Node, s.What, r.news(what))
 		select {
-		case <-time.After(every):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		pause = min(every, pause*3/2)
 	}
 }
 

@@ -23,9 +23,11 @@ run)
 	echo $! >$R/$n.pid; echo $n; exit 0;;
 exec)
 	d=; [ "$1" != -d ] || { d=1; shift; }
+	more=; while [ "$1" = -e ]; do more="$more $2"; shift 2; done
 	n=$1; shift
 	[ -e $R/$n.pid ] || { echo "Error: no such container $n" >&2; exit 125; }
 	while IFS= read -r v; do export "$v"; done <$R/$n.env
+	for v in $more; do export "$v"; done
 	PATH=/opt/standin:$PATH
 	# inside, the first process's output is the container's log, and /tmp its own
 	set -- "$@"; a=; for x in "$@"; do x=$(printf %s "$x" | sed "s#/proc/1/fd/1#$R/$n.log#; s#>$R/$n.log#>>$R/$n.log#; s#/tmp/weft-engine#$R/$n.engine#g"); a="$a '$(printf %s "$x" | sed "s/'/'\\\\''/g")'"; done

@@ -19,7 +19,7 @@ start)
 	echo activating >"$R/$u.state"; : >>"$R/$u.log"; echo 0 >"$R/$u.restarts"
 	setsid sh -c '
 		u=$1; R=$2; f=/etc/systemd/system/$u
-		set -a; for e in $(sed -n "s/^EnvironmentFile=//p" "$f"); do eval "$(sed "s/\\\\\\$/\\$/g" "$e")"; done; set +a
+		set -a; for e in $(sed -n "s/^EnvironmentFile=//p" "$f"); do eval "$(sed "s/\\\\\\$/\\$/g" "$e")"; done; for v in $(sed -n "s/^Environment=//p" "$f"); do eval "$v"; done; set +a
 		n=0
 		while :; do
 			line=$(sed -n "s/^ExecStart=//p" "$f" | sed "s/\\$\\$/\$/g; s/%%/%/g")
