@@ -40,10 +40,10 @@ func liveMoment(tick int) (history.Live, report.LiveOptions) {
 			n.Level, n.State, n.Why, n.Seen = history.Unknown, "lost", "no route to host", start
 		}
 		for p := range 2 {
-			port := history.LivePort{Name: fmt.Sprintf("mlx5_%d/1", p), State: "ACTIVE", Phys: "LinkUp", Health: history.HealthUp, Level: n.Level, Rate: fact.Some(200 * unit.Gbps), MTU: fact.Some(9000), Sent: fact.Some(9e9 + float64(tick*i)*1e8), Received: fact.Some(8.5e9), Use: fact.Some(0.36 + float64((tick+i+p)%7)/20), Counters: []history.LiveCounter{{Name: "port_xmit_data", Value: uint64(1e12 + tick), Rate: fact.Some(2.25e9)}, {Name: "symbol_error", Value: 0, Rate: fact.Some(0.0)}}}
+			port := history.LivePort{Name: fmt.Sprintf("mlx5_%d/1", p), State: "ACTIVE", Phys: "LinkUp", Health: history.HealthUp, Level: history.Pass, Rate: fact.Some(200 * unit.Gbps), MTU: fact.Some(9000), Sent: fact.Some(9e9 + float64(tick*i)*1e8), Received: fact.Some(8.5e9), Use: fact.Some(0.36 + float64((tick+i+p)%7)/20), Counters: []history.LiveCounter{{Name: "port_xmit_data", Value: uint64(1e12 + tick), Rate: fact.Some(2.25e9)}, {Name: "symbol_error", Value: 0, Rate: fact.Some(0.0)}}}
 			switch {
 			case i == 4:
-				port.State, port.Health, port.Why, port.Sent, port.Received, port.Use = "", history.HealthUnknown, "the node does not answer", fact.Val[float64]{}, fact.Val[float64]{}, fact.Val[float64]{}
+				port.Level, port.State, port.Health, port.Why, port.Sent, port.Received, port.Use = history.Unknown, "", history.HealthUnknown, "the node does not answer", fact.Val[float64]{}, fact.Val[float64]{}, fact.Val[float64]{}
 			case i == 3 && p == 0:
 				port.State, port.Level, port.Health, port.Why, port.Flaps = "DOWN", history.Fail, history.HealthFlapping, "came back 4 times in 10 min", 4
 				port.Sent, port.Received, port.Use = fact.Some(0.0), fact.Some(0.0), fact.Some(0.0)
@@ -238,7 +238,12 @@ func TestLivePageInChromium(t *testing.T) {
 	b.media("screen", "light")
 	b.open(url, 390, 844)
 	b.noSideways()
+	b.until("live", isLive)
 	b.picture("watch-phone", true)
+	b.picture("doc-watch-phone", false)
+	b.open(url, 1200, 1000)
+	b.until("live", isLive)
+	b.picture("doc-watch", false)
 }
 
 // TestWatchPageInChromium opens the page of weft watch itself: the first paint is within a

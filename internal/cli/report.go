@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,12 +19,14 @@ import (
 	"weft/internal/check"
 	"weft/internal/dump"
 	"weft/internal/fact"
+	"weft/internal/forecast"
 	"weft/internal/format"
+	"weft/internal/load"
+	"weft/internal/rehearsal"
 	"weft/internal/report"
 	"weft/internal/spec"
 	"weft/internal/store"
 	"weft/internal/trial"
-	"weft/internal/why"
 )
 
 // reportFlags are what weft report is told.
@@ -215,6 +218,7 @@ func (a *app) document(ctx context.Context, f *reportFlags) (report.Document, er
 	if err := a.reportRehearsal(f, &d); err != nil {
 		return d, err
 	}
+	a.reportBench(f, &d)
 	return d, a.reportModel(ctx, f, l, &d)
 }
 
@@ -439,16 +443,18 @@ func (a *app) reportRehearsal(f *reportFlags, d *report.Document) error {
 		return nil
 	}
 	if !asked {
-		kept, _ := filepath.Glob(filepath.Join(a.folder, ".weft", "rehearsals", "*.json")) // the pattern is good
-		if len(kept) == 0 {
+		kept, ok := store.At(a.folder).LastRehearsal()
+		if !ok {
+			if len(d.Nodes) > 1 {
+				d.Lacks = append(d.Lacks, report.Lack{What: "rehearsal", Why: "nothing was rehearsed yet", Next: "weft rehearse --model " + shellWord(cmp.Or(f.model, "gpt-oss-120b"))})
+			}
 			return nil
 		}
-		slices.Sort(kept) // named by time
-		path = kept[len(kept)-1]
+		path = kept
 	}
-	b, err := readLimited(path, why.MaxRehearsal)
+	b, err := readLimited(path, rehearsal.MaxFile)
 	if err == nil {
-		d.Rehearsal, err = why.ParseRehearsal(b)
+		d.Rehearsal, err = rehearsal.Parse(b)
 	}
 	switch {
 	case err != nil && f.rehearsal != "":
@@ -462,6 +468,31 @@ func (a *app) reportRehearsal(f *reportFlags, d *report.Document) error {
 		d.Rehearsal.ID = strings.TrimSuffix(filepath.Base(path), ".json")
 	}
 	return nil
+}
+
+// reportBench takes the last bench, and its model where none is named.
+func (a *app) reportBench(f *reportFlags, d *report.Document) {
+	kept := store.At(a.folder).Benches()
+	if a.from != "" || len(kept) == 0 {
+		return
+	}
+	text, err := readLimited(kept[0], load.MaxBench)
+	if err == nil {
+		d.Bench, err = load.Parse(text)
+	}
+	if err != nil {
+		a.code = exitIncomplete
+		d.Lacks = append(d.Lacks, report.Lack{What: "serving", Why: fmt.Sprintf("the last bench could not be read: %v", plain(err)), Next: "weft serve bench"})
+		return
+	}
+	if f.key != nil {
+		d.Bench.URL = "" // an address that nothing stands for
+	}
+	for _, name := range []string{d.Bench.As, d.Bench.Model, d.Bench.Root} {
+		if m, err := forecast.ModelByName(name); err == nil && f.model == "" {
+			f.model = m.Name
+		}
+	}
 }
 
 // reportModel forecasts the model that is asked for, and says where a token's time went
@@ -499,6 +530,12 @@ func (a *app) reportModel(ctx context.Context, f *reportFlags, l *look, d *repor
 	}
 	d.Forecast = &r
 	w, err := a.explainToken(ctx, &f.whyFlags) // without --measured it takes what weft serve bench kept
+	if best := r.Plans[0]; err != nil && f.tp == 0 && f.pp == 0 && best.Fits { // over all ranks it cannot have run
+		f.tp, f.pp = best.Layout.TP, best.Layout.PP
+		if w, err = a.explainToken(ctx, &f.whyFlags); err == nil {
+			w.Says = append(w.Says, "layout taken for the best of the forecast; --tp and --pp say otherwise")
+		}
+	}
 	switch {
 	case err != nil && f.measured == "":
 		a.code = code

@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"weft/internal/demo"
 )
 
 // browser is a real Chromium, and what it had to say.
@@ -334,6 +336,47 @@ func TestReportInChromium(t *testing.T) {
 		b.withoutScript(url)
 	}
 	b.quiet("file://")
+}
+
+// TestReportPictures makes the pictures of docs/report.md and docs/watch.md: only where
+// WEFT_PICTURES says where to.
+func TestReportPictures(t *testing.T) {
+	if os.Getenv("WEFT_PICTURES") == "" {
+		t.Skip("WEFT_PICTURES names no folder for pictures")
+	}
+	b := startBrowser(t)
+	dir := reportFolder(t)
+	four, dark := filepath.Join(dir, "four.html"), filepath.Join(dir, "strix.html")
+	weftReport(t, exitYes, "-c", filepath.Join(dir, "weft.yaml"), "-o", four, "--tp", "4")
+	dump := filepath.Join(dir, "strix-tp.dump")
+	for _, c := range demo.All() {
+		if c.Name == "strix-tp" {
+			write(t, dump, c.Dump())
+		}
+	}
+	t.Chdir(dir)
+	weftReport(t, exitYes, "-F", "strix-tp.dump", "-o", dark, "--model", "Qwen2.5-7B", "--measured", "29")
+	many := manyFolder(t, 128, true)
+	board := filepath.Join(many, "many.html")
+	weftReport(t, exitYes, "-c", filepath.Join(many, "weft.yaml"), "-o", board)
+	for _, p := range []struct {
+		name, path, at, scheme string
+		width, height          int64
+	}{
+		{"doc-report", four, "", "light", 1200, 1000}, {"doc-proof", four, "#proof", "light", 1200, 1000}, {"doc-dark", dark, "", "dark", 1200, 900}, {"doc-token", dark, "#token", "dark", 1200, 700},
+		{"doc-phone", four, "", "light", 390, 844}, {"doc-128", board, "", "light", 1200, 900}, {"doc-128-proof", board, "#proof", "light", 1200, 1000},
+	} {
+		b.media("screen", p.scheme)
+		b.open("file://"+p.path, p.width, p.height)
+		if p.at != "" {
+			eval[bool](b, `location.hash = "`+p.at+`"; true`)
+		}
+		if p.at == "#proof" {
+			eval[bool](b, `document.querySelectorAll("#proof h3 code")[document.querySelectorAll("#proof article").length + 1].scrollIntoView(); scrollBy(0, -60); true`)
+		}
+		time.Sleep(200 * time.Millisecond)
+		b.picture(p.name, false)
+	}
 }
 
 // print wants the same light page on paper, whatever the screen is.

@@ -18,7 +18,9 @@ import (
 	"weft/internal/demo"
 	"weft/internal/dump"
 	"weft/internal/fact"
+	"weft/internal/forecast"
 	"weft/internal/format"
+	"weft/internal/load"
 	"weft/internal/report"
 	"weft/internal/sample"
 	"weft/internal/spec"
@@ -68,6 +70,7 @@ func reportFolder(t testing.TB) string {
 		}
 		return 1
 	})
+	keepBench(t, dir, first.Add(26*time.Hour))
 	return dir
 }
 
@@ -119,6 +122,25 @@ func keepProof(t testing.TB, dir string, k *check.Case, at time.Time, share func
 	}
 }
 
+// keepBench measures serving in thought.
+func keepBench(t testing.TB, dir string, at time.Time) {
+	t.Helper()
+	bench := load.Bench{ID: store.PlanID(at), Made: at.Format(time.RFC3339), Source: "weft", URL: "http://10.10.1.1:8000", Model: "Qwen/Qwen2.5-7B-Instruct", As: "Qwen2.5-7B", API: "chat", Prompt: 1024, Output: 256, Seed: 7}
+	for i, n := range []int{1, 8, 64} {
+		l := load.Level{Concurrency: n, OK: 40 * n, Seconds: 60, Tokens: fact.Some(61.0 * float64(n) / float64(i+1)), Each: fact.Some(61.0 / float64(i+1)), Requests: fact.Some(0.24 * float64(n))}
+		ms := func(v float64) fact.Val[forecast.Ms] { return fact.Some(forecast.Ms(v * float64(i+1))) }
+		l.First, l.PerToken = load.Times{P50: ms(84), P99: ms(210)}, load.Times{P50: ms(16.4), P99: ms(19.9)}
+		bench.Levels = append(bench.Levels, l)
+	}
+	var b bytes.Buffer
+	if err := report.JSON(&b, "bench", bench); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.At(dir).SaveBench(bench.ID, b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func thoughtCell(k *check.Case, tr trial.Trial, p trial.Pair, share, noise float64) trial.Cell {
 	v := trial.Expect(k, tr, p)
 	usual := map[string]float64{"tcp.bw": 38e9, "rdma.write.lat": 1900}[tr.ID]
@@ -163,7 +185,7 @@ func TestReportOfAFolder(t *testing.T) {
 		file string
 		want []string
 	}{
-		{"r.html", []string{"kai-rack", "Content-Security-Policy", "roce.mtu", "<svg class=\"net\"", "<table class=\"heat\"", "the look before", "netdevs/ens1f0np0/mtu", "Against proof 20261114-100000", "One token", "polyline", "New findings", "read 2026-11-15T09:00:00Z"}},
+		{"r.html", []string{"kai-rack", "Content-Security-Policy", "roce.mtu", "<svg class=\"net\"", "<table class=\"heat\"", "the look before", "netdevs/ens1f0np0/mtu", "Against proof 20261114-100000", "One token", "polyline", "New findings", "Bench 20261115-110000", "read 2026-11-15T09:00:00Z"}},
 		{"r.md", []string{"# kai-rack", "### fail roce.mtu kai4 mlx5\\_\\[0-1\\]/1", "| kai2 |", "## What changed", "## One token", "## Forecast"}},
 		{"r.xml", []string{"<testsuites", "weft.check.roce.mtu", "weft.prove.rdma.write.bw", "<failure"}},
 		{"r.json", []string{`"kind": "report"`, `"limit": "MTU"`, `"forecast": {`, `"since": {`}},
@@ -220,7 +242,7 @@ func TestReportTrouble(t *testing.T) {
 	dir := reportFolder(t)
 	config, out := filepath.Join(dir, "weft.yaml"), filepath.Join(dir, "r.html")
 	for _, args := range [][]string{
-		{}, {"-o", filepath.Join(dir, "r.pdf")}, {"-o", out, "--format", "pdf"}, {"-o", filepath.Join(dir, "none", "r.html")}, {"-o", out, "--measured", "20"}, {"-o", out, "--model", "no such model"},
+		{}, {"-o", filepath.Join(dir, "r.pdf")}, {"-o", out, "--format", "pdf"}, {"-o", filepath.Join(dir, "none", "r.html")}, {"-o", out, "--measured", "20", "-F", store.At(dir).Dumps()[0]}, {"-o", out, "--model", "no such model"},
 		{"-o", out, "--proof", "20200101-000000"}, {"-o", out, "--rehearsal", "nothing.json"}, {"-o", out, "--since", "nothing.dump"}, {"-o", dir}, {"-o", out, "--json", "--format", "md"}, {"-o", out, "-F", "nothing.dump"}, {"-o", out, "-n", "nobody"},
 	} {
 		weftReport(t, exitTrouble, append(args, "-c", config)...)
@@ -233,11 +255,12 @@ func TestReportTrouble(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, ".weft", "rehearsals"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, ".weft", "rehearsals", "1.json"), []byte("{"))
+	write(t, filepath.Join(dir, ".weft", "rehearsals", "20261114-120000.json"), []byte("{"))
+	write(t, store.At(dir).Benches()[0], []byte(`{"kind":"proof"}`))
 	dumps := store.At(dir).Dumps()
 	write(t, dumps[0], []byte("no dump"))
 	page := weftReport(t, exitIncomplete, "-c", config, "--format", "html")
-	for _, want := range []string{"the last one could not be read", "rehearsal", "what changed"} {
+	for _, want := range []string{"the last one could not be read", "rehearsal", "what changed", "the last bench could not be read"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -267,6 +290,18 @@ func TestReportRedacted(t *testing.T) {
 	}
 }
 
+// TestReportOfABench: the model that was served last is forecast, and where its token's
+// time went is said, without a flag.
+func TestReportOfABench(t *testing.T) {
+	var d report.Document
+	if err := json.Unmarshal([]byte(weftReport(t, exitYes, "-c", filepath.Join(reportFolder(t), "weft.yaml"), "--json")), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Bench == nil || d.Forecast == nil || d.Why == nil || d.Why.Measured != 61 {
+		t.Errorf("bench %v, forecast %v, why %+v", d.Bench != nil, d.Forecast != nil, d.Why)
+	}
+}
+
 // TestReportOfARehearsal: collectives of a rehearsal are shown.
 func TestReportOfARehearsal(t *testing.T) {
 	dir := reportFolder(t)
@@ -275,7 +310,7 @@ func TestReportOfARehearsal(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, ".weft", "rehearsals", "20261114-120000.json"), []byte(`{"schema":1,"kind":"rehearsal","transport":"rdma","syncs":[{"bytes":7168,"nodes":4,"micros":{"median":41,"p99":77}}]}`))
 	page := weftReport(t, exitYes, "-c", filepath.Join(dir, "weft.yaml"), "--format", "html")
-	if !strings.Contains(page, "41 µs") || !strings.Contains(page, "rehearsal 20261114-120000") {
+	if !strings.Contains(page, "41 µs") || !strings.Contains(page, "Rehearsal 20261114-120000") {
 		t.Error("the rehearsal is not on the page")
 	}
 }

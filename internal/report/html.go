@@ -11,30 +11,32 @@ import (
 	"weft/internal/check"
 	"weft/internal/fact"
 	"weft/internal/history"
+	"weft/internal/load"
 	"weft/internal/nodeset"
+	"weft/internal/rehearsal"
 	"weft/internal/trial"
-	"weft/internal/why"
 )
 
 // Document is what weft report writes: all that is known about a cluster, in one piece.
 type Document struct {
-	Name      string         `json:"name"`
-	Source    string         `json:"source"`          // where the facts are from: "weft.yaml", "lab.dump"
-	Taken     string         `json:"taken,omitempty"` // when the facts were read, RFC 3339; "" not known
-	Made      string         `json:"made"`            // when this was written, RFC 3339
-	Weft      string         `json:"weft"`            // version
-	Status    Status         `json:"status"`
-	Nodes     []NodeLine     `json:"nodes"`
-	Links     []trial.Link   `json:"links"`
-	Fabric    *fact.Fabric   `json:"fabric,omitempty"`
-	Direct    bool           `json:"direct"` // weft.yaml says that there is no switch
-	Check     Findings       `json:"check"`
-	Proof     *ProofReport   `json:"proof"`     // nil: see Lacks
-	Forecast  *Forecast      `json:"forecast"`  // the same
-	Why       *Why           `json:"why"`       // the same
-	Rehearsal *why.Rehearsal `json:"rehearsal"` // the same
-	Since     *Since         `json:"since"`     // the same
-	Lacks     []Lack         `json:"lacks"`     // what is not here, and the command that would make it
+	Name      string               `json:"name"`
+	Source    string               `json:"source"`          // where the facts are from: "weft.yaml", "lab.dump"
+	Taken     string               `json:"taken,omitempty"` // when the facts were read, RFC 3339; "" not known
+	Made      string               `json:"made"`            // when this was written, RFC 3339
+	Weft      string               `json:"weft"`            // version
+	Status    Status               `json:"status"`
+	Nodes     []NodeLine           `json:"nodes"`
+	Links     []trial.Link         `json:"links"`
+	Fabric    *fact.Fabric         `json:"fabric,omitempty"`
+	Direct    bool                 `json:"direct"` // weft.yaml says that there is no switch
+	Check     Findings             `json:"check"`
+	Proof     *ProofReport         `json:"proof"`     // nil: see Lacks
+	Forecast  *Forecast            `json:"forecast"`  // the same
+	Why       *Why                 `json:"why"`       // the same
+	Rehearsal *rehearsal.Rehearsal `json:"rehearsal"` // the same
+	Bench     *load.Bench          `json:"bench"`     // the same
+	Since     *Since               `json:"since"`     // the same
+	Lacks     []Lack               `json:"lacks"`     // what is not here, and the command that would make it
 }
 
 // NodeLine is one machine.

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"regexp"
@@ -355,6 +356,28 @@ func TestEmptyDocument(t *testing.T) {
 	}
 }
 
+// TestLargeDocument: a thousand nodes of which each has something else to say are bounded.
+func TestLargeDocument(t *testing.T) {
+	d := Document{Check: Findings{Counts: map[string]int{"fail": 1}}, Proof: &ProofReport{}}
+	d.Since = &Since{}
+	for i := range 1024 {
+		name := fmt.Sprintf("gpu%04d", i)
+		d.Nodes = append(d.Nodes, NodeLine{Name: name, Machine: "a machine of some kind", OS: "Ubuntu 24.04 LTS", Kernel: "6.8.0-generic", GPUs: "8 × NVIDIA H100 80GB HBM3", Ports: 8, PortsUp: 8})
+		d.Proof.Left = append(d.Proof.Left, name+": it is busy")
+		d.Proof.Problems = append(d.Proof.Problems, trial.Problem{Trial: "rdma.write.bw", At: []trial.End{{Node: name}}, Got: fmt.Sprint(i)})
+		for p := range 8 {
+			d.Links = append(d.Links, trial.Link{End: trial.End{Node: name, Port: fmt.Sprintf("mlx5_%d/1", p)}, State: "ACTIVE", Rail: fmt.Sprintf("10.%d.0.0/16", p), Rate: 400e9, Want: 390e9, Limit: "port", Why: "port rate 400 Gb/s"})
+			d.Check.Findings = append(d.Check.Findings, check.Finding{Check: "port.errors", Status: check.Fail, Subject: check.Subject{Node: name, Part: fmt.Sprintf("mlx5_%d/1", p)}, Got: fmt.Sprintf("%d errors", 8*i+p), Why: "bits are lost on the wire", Fix: []string{"look at the cable of " + name}})
+			d.Since.Changes = append(d.Since.Changes, history.Change{Node: name, Path: fmt.Sprintf("ports/mlx5_%d/1/firmware", p), From: fmt.Sprint(i), To: fmt.Sprint(i + 1)})
+		}
+	}
+	for name, write := range map[string]func(io.Writer) error{"html": d.HTML, "markdown": d.Markdown} {
+		if n := len(htmlOf(t, write)); n > 3<<20 {
+			t.Errorf("%s: %d bytes", name, n)
+		}
+	}
+}
+
 // TestCurveColours: every colour of the curve has its counterpart for dark pages.
 func TestCurveColours(t *testing.T) {
 	var b strings.Builder
@@ -406,6 +429,26 @@ func TestLiveParts(t *testing.T) {
 		event := htmlOf(t, func(w io.Writer) error { return LiveEvent(w, send) })
 		if lines := strings.Split(event, "\n"); len(lines) != 4 || lines[0] != "event: parts" || !strings.HasPrefix(lines[1], "data: [") || lines[2]+lines[3] != "" {
 			t.Errorf("event: %q", event[:min(len(event), 80)])
+		}
+	}
+}
+
+// BenchmarkLiveParts renders what changes of a page over 64 nodes with 8 ports each: what
+// every open page costs at each look.
+func BenchmarkLiveParts(b *testing.B) {
+	l, o := filledLive("plain", 64)
+	for i := range l.Nodes {
+		l.Nodes[i].Name = fmt.Sprintf("gpu%d", i)
+		one := l.Nodes[i].Ports[0]
+		l.Nodes[i].Ports = nil
+		for p := range 8 {
+			one.Name = fmt.Sprintf("mlx5_%d/1", p)
+			l.Nodes[i].Ports = append(l.Nodes[i].Ports, one)
+		}
+	}
+	for b.Loop() {
+		if _, err := LiveParts(l, o); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 
 	"weft/internal/check"
 	"weft/internal/history"
+	"weft/internal/load"
 	"weft/internal/nodeset"
+	"weft/internal/rehearsal"
 	"weft/internal/trial"
 	"weft/internal/unit"
 	"weft/internal/why"
@@ -18,6 +20,8 @@ import (
 // How many rows a page holds of what may be without end; it says how many there are more.
 const (
 	mostChanges = 100
+	mostLoud    = 400
+	mostLines   = 200
 )
 
 // page is a document, ready for its template: nothing is computed while printing.
@@ -33,12 +37,14 @@ type page struct {
 	Board    *board
 	Links    []linkRow
 	Loud     []findingView
+	MoreLoud int
 	Quiet    []quietRow
 	Accepted []acceptedRow
 	Proof    *proofView
 	Forecast *forecastView
 	Token    *tokenView
-	Sync     []syncRow
+	Sync     *syncView
+	Serving  *servingView
 	Since    *sinceView
 	Sections []section
 }
@@ -72,11 +78,6 @@ type quietRow struct {
 
 type acceptedRow struct{ Check, Says string }
 
-type syncRow struct {
-	Bytes, Transport, Median, P99 string
-	Nodes                         int
-}
-
 // pageOf makes the view of a document.
 func pageOf(d Document) *page {
 	p := &page{Policy: policy(""), Doc: d, Title: cmp.Or(d.Name, lastName(d.Source))}
@@ -100,9 +101,10 @@ func pageOf(d Document) *page {
 	}
 	p.Token = tokenOf(d)
 	if d.Rehearsal != nil {
-		for _, s := range d.Rehearsal.Syncs {
-			p.Sync = append(p.Sync, syncRow{unit.Size(s.Bytes).String(), cmp.Or(s.Transport, d.Rehearsal.Transport), micros(s.Micros.Median), micros(s.Micros.P99), s.Nodes})
-		}
+		p.Sync = syncOf(*d.Rehearsal)
+	}
+	if d.Bench != nil {
+		p.Serving = servingOf(*d.Bench)
 	}
 	if d.Since != nil {
 		p.Since = sinceOf(*d.Since)
@@ -112,7 +114,7 @@ func pageOf(d Document) *page {
 		id, name string
 	}{
 		{true, "cluster", "Cluster"}, {true, "findings", "Findings"}, {p.Proof != nil, "proof", "Proof"}, {p.Forecast != nil, "forecast", "Forecast"},
-		{p.Token != nil, "token", "One token"}, {len(p.Sync) > 0, "rehearsal", "Rehearsal"}, {p.Since != nil, "changes", "What changed"}, {true, "nodes", "Nodes"}, {len(d.Lacks) > 0, "missing", "Not in this report"},
+		{p.Token != nil, "token", "One token"}, {p.Sync != nil, "rehearsal", "Rehearsal"}, {p.Serving != nil, "serving", "Serving"}, {p.Since != nil, "changes", "What changed"}, {true, "nodes", "Nodes"}, {len(d.Lacks) > 0, "missing", "Not in this report"},
 	} {
 		if s.there {
 			p.Sections = append(p.Sections, section{s.id, s.name})
@@ -124,11 +126,47 @@ func pageOf(d Document) *page {
 // lastName is the last part of a path: what a person would call a dump.
 func lastName(source string) string { return source[strings.LastIndexByte(source, '/')+1:] }
 
-func micros(v float64) string {
-	if v == 0 {
-		return ""
+// syncView is a rehearsal, ready to print.
+type syncView struct {
+	Head string
+	Rows [][]string // exchange, over, times, median, p99
+	Says []string
+	Left []string
+}
+
+func syncOf(r rehearsal.Rehearsal) *syncView {
+	v := &syncView{Head: "Rehearsal " + r.ID + after(": ", Rehearsal{Rehearsal: r}.title()), Left: r.Left}
+	for _, s := range r.Syncs {
+		times := "–"
+		if s.Count > 0 {
+			times = fmt.Sprint(s.Count)
+		}
+		what := fmt.Sprintf("%s of %s among %s", cmp.Or(s.Kind, "collective"), unit.Size(s.Bytes), plural(s.Nodes, "node"))
+		v.Rows = append(v.Rows, []string{what, cmp.Or(s.Transport, r.Transport) + after(", ", s.How), times, micro(s.Micros.Median), micro(s.Micros.P99)})
 	}
-	return fmt.Sprintf("%.0f µs", v)
+	for _, t := range r.Tokens {
+		v.Says = append(v.Says, fmt.Sprintf("over %s a token's %d exchanges take %s: at most %s tokens/s, however quick the GPUs are", t.Transport, t.Steps, took(t.Micros), perSecond(t.PerSecond))+after("; carried by ", t.Carried))
+	}
+	return v
+}
+
+// servingView is what weft serve bench measured, ready to print.
+type servingView struct {
+	Head string
+	Rows [][]string // at once, requests, failed, tokens/s, of each, forecast, first token, p99, a token, p99
+	Says []string
+}
+
+func servingOf(b load.Bench) *servingView {
+	v := &servingView{Head: "Bench " + b.ID + after(": ", Bench{Bench: b}.title()), Says: b.Says}
+	for _, l := range b.Levels {
+		forecast := "–"
+		if f := l.Forecast; f != nil {
+			forecast = fmt.Sprintf("%s (%s to %s)", perSecond(f.Each), perSecond(f.Low), perSecond(f.High))
+		}
+		v.Rows = append(v.Rows, []string{atOnce(l), fmt.Sprint(l.OK + l.Failed), fmt.Sprint(l.Failed), rate(l.Tokens), rate(l.Each), forecast, middleOf(l.First), highOf(l.First, l.First.P99), middleOf(l.PerToken), highOf(l.PerToken, l.PerToken.P99)})
+	}
+	return v
 }
 
 // drawCluster chooses between a drawing and a board.
@@ -252,6 +290,10 @@ func (p *page) findings(r Findings) {
 			p.Quiet[i].Count += f.Count
 			continue
 		}
+		if len(p.Loud) == mostLoud {
+			p.MoreLoud++
+			continue
+		}
 		v := findingView{N: len(p.Loud) + 1, Class: f.Status.String(), Check: f.Check, Title: ck.Title, Subjects: f.Subjects, Count: f.Count, Got: f.Got, Want: f.Want, Why: f.Why, Fix: f.Fix}
 		if len(v.Fix) > maxFixes {
 			v.Fix, v.More = v.Fix[:maxFixes], true
@@ -265,14 +307,15 @@ func (p *page) findings(r Findings) {
 
 // proofView is a proof, ready to print.
 type proofView struct {
-	Head     string
-	Problems []problemView
-	Trials   []trialView
-	Against  string
-	Changes  []proofChange
-	MoreCh   int
-	Missing  []string
-	Left     []string
+	Head         string
+	Problems     []problemView
+	MoreProblems int
+	Trials       []trialView
+	Against      string
+	Changes      []proofChange
+	MoreCh       int
+	Missing      []string
+	Left         []string
 }
 
 type problemView struct {
@@ -294,7 +337,12 @@ type proofChange struct{ Class, Kind, Text string }
 
 func proofOf(r ProofReport) *proofView {
 	v := &proofView{Head: r.summary() + after(", made ", r.Made), Against: r.Against, Missing: missing(r.Cells), Left: r.Left}
-	for _, p := range r.Problems {
+	v.Missing, v.Left = atMost(v.Missing), atMost(v.Left)
+	for i, p := range r.Problems {
+		if i == mostLines {
+			v.MoreProblems = len(r.Problems) - i
+			break
+		}
 		v.Problems = append(v.Problems, problemOf(p))
 	}
 	left := mostHeat
@@ -327,6 +375,14 @@ func proofOf(r ProofReport) *proofView {
 		v.Changes = append(v.Changes, proofChange{cmp.Or(class, "skip"), kind, text})
 	}
 	return v
+}
+
+// atMost keeps a list readable, and says how much it leaves out.
+func atMost(list []string) []string {
+	if len(list) <= mostLines {
+		return list
+	}
+	return append(slices.Clone(list[:mostLines]), fmt.Sprintf("… and %d more", len(list)-mostLines))
 }
 
 func problemOf(p trial.Problem) problemView {

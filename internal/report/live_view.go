@@ -244,7 +244,7 @@ func liveCounters(p history.LivePort) (rows []liveCounterRow) {
 	for _, c := range p.Counters {
 		rate := "–"
 		if r, ok := c.Rate.Get(); ok {
-			rate = fmt.Sprintf("%.4g", r)
+			rate = strings.TrimSuffix(fmt.Sprintf("%.1f", r), ".0")
 		}
 		rows = append(rows, liveCounterRow{c.Name, fmt.Sprint(c.Value), rate})
 	}

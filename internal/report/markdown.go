@@ -30,6 +30,9 @@ func (d Document) Markdown(w io.Writer) error {
 		m.head(3, f.Class+" "+f.Check+" "+f.Subjects)
 		m.finding(f)
 	}
+	if p.MoreLoud > 0 {
+		m.line("\n… and %d more: `weft check`", p.MoreLoud)
+	}
 	if len(p.Accepted) > 0 {
 		m.head(3, "Accepted by the owner")
 		for _, a := range p.Accepted {
@@ -50,13 +53,18 @@ func (d Document) Markdown(w io.Writer) error {
 	if p.Token != nil {
 		m.token(p.Token)
 	}
-	if len(p.Sync) > 0 {
+	if p.Sync != nil {
 		m.head(2, "Rehearsal")
-		rows := [][]string{{"Message", "Nodes", "Over", "Median", "p99"}}
-		for _, s := range p.Sync {
-			rows = append(rows, []string{s.Bytes, fmt.Sprint(s.Nodes), s.Transport, s.Median, s.P99})
+		m.line("%s\n", md(p.Sync.Head))
+		m.table(slices.Concat([][]string{{"Exchange", "Over", "In a token", "Median", "p99"}}, p.Sync.Rows), "")
+		for _, x := range slices.Concat(p.Sync.Says, p.Sync.Left) {
+			m.line("- %s", md(x))
 		}
-		m.table(rows, "")
+	}
+	if p.Serving != nil {
+		m.head(2, "Serving")
+		m.line("%s\n", md(p.Serving.Head))
+		m.table(slices.Concat([][]string{{"At once", "Requests", "Failed", "Tokens/s", "Of each", "Forecast of each", "First token ms", "p99", "A token ms", "p99"}}, p.Serving.Rows), "")
 	}
 	if p.Since != nil {
 		m.since(p.Since)

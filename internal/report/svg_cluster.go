@@ -109,7 +109,7 @@ func netOf(nodes []NodeLine, links []trial.Link, worst, said map[string]string) 
 		if i, ok := at[l.Node]; ok {
 			p := portOf(l)
 			key := check.Subject{Node: l.Node, Part: l.Port}.String()
-			if p.mark = p.class; p.class == "up" {
+			if p.mark = p.class; p.class == "up" || worst[key] == "fail" {
 				p.mark = cmp.Or(worst[key], "up")
 			}
 			p.title += after("; ", said[key])
@@ -265,7 +265,20 @@ func placeHubs(hubs []*drawnHub, bottom int) int {
 		}
 		y, all = h.Y+h.H+cardGap, all-h.H-cardGap
 	}
-	return y
+	off := 0 // each had to make room for the one above: now they share it
+	for _, h := range hubs {
+		off += h.Y + h.H/2 - mean(h.at)
+	}
+	if len(hubs) > 0 {
+		off = max(0, min(off/len(hubs), hubs[0].Y-8))
+	}
+	for _, h := range hubs {
+		h.Y -= off
+		for _, r := range h.Rails {
+			r.Y -= off
+		}
+	}
+	return y - off
 }
 
 func mean(list []int) int {
