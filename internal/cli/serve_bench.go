@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -18,15 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/bench"
-	"weft/internal/exec"
 	"weft/internal/forecast"
-	"weft/internal/job"
 	"weft/internal/load"
 	"weft/internal/report"
 	"weft/internal/spec"
 	"weft/internal/store"
 	"weft/internal/term"
-	"weft/internal/why"
 )
 
 // benchFlags are what weft serve bench is told.
@@ -329,219 +324,4 @@ func (a *app) writeBench(r report.Bench) error {
 		return report.Event(a.out, "bench", r)
 	}
 	return r.Text(a.out, report.Options{Colour: term.Colour(a.out), Width: term.Width(a.out)})
-}
-
-// expect holds a level against the forecast; why says why it cannot.
-func expect(l *load.Level, ask *forecast.Ask) (why string) {
-	if ask == nil {
-		return ""
-	}
-	if err := l.Expect(*ask); err != nil {
-		return "not compared with the forecast: " + err.Error()
-	}
-	return ""
-}
-
-// benchForecast is what to forecast, nil where too little is known. That is said; it is
-// trouble only where a forecast was asked for.
-func (a *app) benchForecast(ctx context.Context, f *benchFlags, b *load.Bench, here bool) (*forecast.Ask, error) {
-	if f.noForecast {
-		return nil, nil
-	}
-	asked := f.hardware != "" || f.model != "" || a.from != ""
-	not := func(why error) (*forecast.Ask, error) {
-		if asked {
-			return nil, why
-		}
-		what, _, _ := strings.Cut(why.Error(), "\n")
-		b.Says = append(b.Says, "not compared with the forecast: "+what)
-		return nil, nil
-	}
-	want, _, _, err := a.spec(nil)
-	if err != nil {
-		return nil, err
-	}
-	if f.hardware == "" && a.from == "" && len(want.Nodes) == 0 && !here {
-		return not(errors.New("the nodes of this server are not known: --hardware, -F or a weft.yaml tells them"))
-	}
-	g := f.forecastFlags
-	if g.model == "" {
-		g.model = b.Model
-		if _, err := forecast.ModelByName(g.model); err != nil && b.Root != "" {
-			g.model = b.Root
-		}
-		if _, err := forecast.ModelByName(g.model); err != nil {
-			return not(fail("weft forecast list", "model %q is not known: --forecast-model takes a name or a config.json", b.Model))
-		}
-	}
-	if g.engine == "" {
-		g.engine = "vllm"
-		if e, err := forecast.EngineByName(b.Server, ""); err == nil {
-			g.engine = e.Name
-		}
-	}
-	ask, says, err := a.ask1(ctx, &g)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil {
-		return not(benchHelp(err))
-	}
-	say, err := why.Usual(&ask)
-	if err != nil {
-		return not(fail("weft serve bench --help", "%v", err))
-	}
-	b.As = g.model
-	if say != "" && (f.tp == 0 || f.pp == 0) {
-		says = append(says, say)
-	}
-	for _, s := range says {
-		b.Says = append(b.Says, "forecast: "+s)
-	}
-	return &ask, nil
-}
-
-// benchLaunch is what weft serve up started from this folder, where that is one.
-func (a *app) benchLaunch() *job.Launch {
-	if len(store.At(a.folder).Serves()) != 1 {
-		return nil
-	}
-	l, err := a.served("")
-	if err != nil {
-		return nil // weft serve status says what is wrong with it
-	}
-	return l
-}
-
-// launched takes from a launch what no flag says: how the model is laid over the nodes.
-func (f *benchFlags) launched(l *job.Launch, b *load.Bench) {
-	b.Root = cmp.Or(b.Root, l.Model)
-	if f.tp+f.pp > 0 || f.engine != "" || l.Fit.TP < 1 || l.Fit.PP < 1 {
-		return
-	}
-	f.tp, f.pp, f.engine = l.Fit.TP, l.Fit.PP, l.Engine
-	if l.Fit.Eager && l.Engine == "vllm" {
-		f.engine = "vllm-eager"
-	}
-	b.Says = append(b.Says, fmt.Sprintf("forecast: tp %d, pp %d, %s, as weft serve up started it", f.tp, f.pp, f.engine))
-}
-
-// benchHelp makes the next command of a trouble this command's.
-func benchHelp(err error) error {
-	var t *trouble
-	if !errors.As(err, &t) {
-		return err
-	}
-	out := *t
-	if strings.HasPrefix(out.next, "weft forecast -") {
-		out.next = "weft serve bench --help"
-	}
-	return &out
-}
-
-// loopback reports whether a server is on this machine.
-func loopback(u *url.URL) bool {
-	if u.Hostname() == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return err == nil && ip.IsLoopback()
-}
-
-// benchTrouble is why nothing could be measured.
-func benchTrouble(ctx context.Context, err error, launch *job.Launch, want spec.Spec, u *url.URL) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	at := u.String()
-	again := "weft serve bench"
-	if at != usualServer {
-		again += " " + shellWord(at)
-	}
-	t := &trouble{what: fmt.Sprintf("%s: %v", at, err), next: "weft serve status", code: exitIncomplete}
-	var several *bench.Several
-	var none *bench.None
-	var long *bench.TooLong
-	switch {
-	case errors.As(err, &several):
-		t.code, t.what = exitTrouble, fmt.Sprintf("%s: %v: %s", at, err, someNames(several.Names))
-		t.next = again + " --model " + shellWord(several.Names[0])
-	case errors.As(err, &none):
-		t.code, t.what = exitTrouble, fmt.Sprintf("%s: %v; it has %s", at, err, someNames(none.Has))
-		t.next = again + " --model " + shellWord(none.Has[0])
-	case errors.As(err, &long):
-		t.code = exitTrouble
-		t.next = fmt.Sprintf("%s --prompt-tokens %d --output-tokens %d", again, max(1, long.Longest*3/4), max(1, long.Longest/8))
-	}
-	if failed, ok := bench.FailedBy(err); ok {
-		switch {
-		case failed.Code == 401 || failed.Code == 403:
-			t.what += "\nthe key goes into " + keyVariable + ", or into a file: --api-key-file"
-			t.next = again + " --api-key-file FILE"
-		case failed.Class == load.TimedOut:
-			t.what += "\n--timeout waits longer"
-		case failed.Class == load.Refused && launch != nil && launch.Asks() == u.Host && loopback(u):
-			head := exec.Target{}
-			for _, n := range want.Nodes {
-				if n.Name == launch.Head().Node {
-					head = targetOf(n)
-				}
-			}
-			if head.SSH == "" {
-				break // it is this machine: weft serve status
-			}
-			t.what += fmt.Sprintf("\nweft serve up started %s, which listens on %s itself: bring its port here, or look whether it runs (weft serve status)", launch.Name, head.Name)
-			t.next = fmt.Sprintf("ssh -N -L %s:%s %s", u.Port(), u.Host, shellWord(head.SSH))
-		case failed.Class == load.Refused && u.String() == usualServer:
-			t.what += "\nanother server is named by its address"
-			t.next = "weft serve bench http://HOST:PORT"
-		case failed.Code/100 == 4:
-			t.next = "curl -s " + shellWord(at+"/v1/models")
-		}
-	}
-	t.next = exec.Sanitise(t.next) // names are the server's
-	return t
-}
-
-func someNames(names []string) string {
-	const few = 8
-	if len(names) > few {
-		return strings.Join(names[:few], ", ") + fmt.Sprintf(" and %d more", len(names)-few)
-	}
-	return strings.Join(names, ", ")
-}
-
-// nextBench is what helps most.
-func (a *app) nextBench(f *benchFlags, r report.Bench, ask *forecast.Ask) string {
-	if _, ok := r.Alone(); ok && ask != nil && a.code != exitIncomplete {
-		next := "weft why --model " + shellWord(ask.Model.Name)
-		for _, p := range []struct{ flag, value string }{{"--quant", f.quant}, {"--hardware", f.hardware}, {"-F", a.from}, {"--link", f.link}} {
-			if p.value != "" {
-				next += " " + p.flag + " " + shellWord(p.value)
-			}
-		}
-		if ask.Engine.Name != "vllm" {
-			next += " --engine " + ask.Engine.Name
-		}
-		for _, p := range []struct {
-			flag  string
-			value int
-		}{{"--tp", f.tp}, {"--pp", f.pp}} {
-			if p.value > 0 {
-				next += fmt.Sprintf(" %s %d", p.flag, p.value)
-			}
-		}
-		return next
-	}
-	switch {
-	case f.read != "" && ask == nil:
-		return "weft serve bench --read " + shellWord(f.read) + ` --model gpt-oss-120b --hardware "2x gb10"`
-	case f.read != "":
-		return "weft serve bench --concurrency 1"
-	case a.code != exitYes:
-		return "weft serve logs"
-	case !slices.ContainsFunc(r.Levels, func(l load.Level) bool { return l.Concurrency == 1 }):
-		return "weft serve bench " + shellWord(r.URL) + " --concurrency 1"
-	}
-	return "weft forecast list"
 }
