@@ -1,8 +1,19 @@
 package history
 
+import (
+	"fmt"
+	"strconv"
+)
+
 // Counter is a counter of an RDMA port: what the kernel calls it and what weft's metric
 // for it is called.
 type Counter struct {
+	row
+	Priority string // of Ethernet: "3"; "" is not of one
+	Parts    uint64 // parts of a base unit: 1e6 of microseconds; 0 is 1
+}
+
+type row struct {
 	Kernel  string
 	Metric  string // "transmit_bytes": without weft_port_ and _total
 	Scale   uint64 // to base units; 0 is 1
@@ -15,7 +26,14 @@ type Counter struct {
 // drivers/infiniband (core/sysfs.c, mlx5/counters.c, mlx4/main.c, sw/rxe/rxe_hw_counters.c,
 // irdma/verbs.c, bnxt_re/hw_counters.c, efa/efa_verbs.c) and NVIDIA's "Understanding mlx5
 // counters".
-var Table = []Counter{
+var Table = func() (all []Counter) {
+	for _, r := range rows {
+		all = append(all, Counter{row: r})
+	}
+	return append(all, ethernet()...)
+}()
+
+var rows = []row{
 	{"port_xmit_data", "transmit_bytes", 4, false, "Bytes sent. The kernel counts words of four bytes."},
 	{"port_rcv_data", "receive_bytes", 4, false, "Bytes received. The kernel counts words of four bytes."},
 	{"port_xmit_packets", "transmit_packets", 0, false, "Packets sent."},
@@ -167,6 +185,68 @@ var Table = []Counter{
 	{"retrans_pkts", "retransmit_packets", 0, true, "efa: packets sent again."},
 	{"retrans_timeout_events", "retransmit_timeouts", 0, true, "efa: timeouts after which packets were sent again."},
 }
+
+// perPriority are what drivers call the counters of one priority; %d is the priority.
+// mlx5: "Understanding mlx5 ethtool counters"; mlx4: mlx4_en/en_ethtool.c; ice:
+// ice_ethtool.c, where XOFF is the frame that says stop; bnxt: bnxt_ethtool.c.
+var perPriority = []struct {
+	kernel []string
+	row
+	parts uint64
+}{
+	{[]string{"rx_prio%d_pause", "rx_pause_prio_%d", "rx_priority_%d_xoff.nic", "rx_pfc_ena_frames_pri%d"}, row{Metric: "pause_frames_received", Help: "Frames received that tell this port to stop sending one priority (PFC)."}, 0},
+	{[]string{"tx_prio%d_pause", "tx_pause_prio_%d", "tx_priority_%d_xoff.nic", "tx_pfc_ena_frames_pri%d"}, row{Metric: "pause_frames_sent", Help: "Frames sent that tell the other side to stop sending one priority (PFC)."}, 0},
+	{[]string{"rx_prio%d_pause_duration"}, row{Metric: "pause_received_seconds", Help: "Time in which this port was told to send nothing of one priority."}, 1e6},
+	{[]string{"tx_prio%d_pause_duration"}, row{Metric: "pause_sent_seconds", Help: "Time in which this port told the other side to send nothing of one priority."}, 1e6},
+	{[]string{"rx_prio%d_discards"}, row{Metric: "receive_priority_discards", Trouble: true, Help: "Packets of one priority dropped for want of buffers."}, 0},
+}
+
+// whole are counters of the physical port, as ethtool -S tells them.
+var whole = []row{
+	{"rx_pause_ctrl_phy", "pause_control_received", 0, false, "Pause frames received, of all kinds."},
+	{"tx_pause_ctrl_phy", "pause_control_sent", 0, false, "Pause frames sent, of all kinds."},
+	{"rx_discards_phy", "receive_phy_discards", 0, true, "Packets dropped because the port had no buffer for them."},
+	{"tx_discards_phy", "transmit_phy_discards", 0, true, "Packets dropped on the way out of the port."},
+	{"rx_crc_errors_phy", "receive_crc_errors", 0, true, "Frames received with a bad checksum."},
+	{"rx_symbol_err_phy", "receive_phy_symbol_errors", 0, true, "Symbols received that are none."},
+	{"rx_pcs_symbol_err_phy", "receive_pcs_symbol_errors", 0, true, "Errors that the port's correction could not mend."},
+	{"rx_corrected_bits_phy", "receive_corrections", 0, false, "Bits that the port's correction mended."},
+	{"link_down_events_phy", "phy_link_downs", 0, true, "Times that the physical link went down."},
+	{"rx_out_of_buffer", "netdev_out_of_buffer", 0, true, "Packets of the interface dropped because a queue had no buffer."},
+	{"tx_pause_storm_warning_events", "pause_storm_warnings", 0, true, "Times that this port sent pauses for too long."},
+	{"tx_pause_storm_error_events", "pause_storm_errors", 0, true, "Times that this port sent pauses for so long that it was stopped."},
+	{"outbound_pci_buffer_overflow", "pci_buffer_overflows", 0, true, "Packets dropped because PCIe did not take them in time."},
+	{"module_bad_shorted", "module_shorts", 0, true, "Times that the cable or transceiver was shorted."},
+}
+
+// ethernet are the counters of the interface, which tell of pauses and of the wire.
+func ethernet() (all []Counter) {
+	for _, r := range whole {
+		r.Help += " ethtool -S."
+		all = append(all, Counter{row: r})
+	}
+	for _, p := range perPriority {
+		for _, kernel := range p.kernel {
+			for prio := range 8 {
+				c := Counter{row: p.row, Priority: strconv.Itoa(prio), Parts: p.parts}
+				c.Kernel = fmt.Sprintf(kernel, prio)
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// Ethernet reports whether weft follows a counter of ethtool -S.
+func Ethernet(name string) bool { return ethernetNames[name] }
+
+var ethernetNames = func() map[string]bool {
+	m := map[string]bool{}
+	for _, c := range ethernet() {
+		m[c.Kernel] = true
+	}
+	return m
+}()
 
 var byKernel = func() map[string]*Counter {
 	m := make(map[string]*Counter, len(Table))

@@ -30,10 +30,11 @@ type Self struct {
 }
 
 var (
-	onNode = []string{"node"}
-	onPort = []string{"node", "device", "port"}
-	onPing = []string{"kind", "from", "from_port", "to", "to_port"}
-	onGPU  = []string{"node", "gpu", "bdf"}
+	onNode     = []string{"node"}
+	onPort     = []string{"node", "device", "port"}
+	onPriority = []string{"node", "device", "port", "priority"}
+	onPing     = []string{"kind", "from", "from_port", "to", "to_port"}
+	onGPU      = []string{"node", "gpu", "bdf"}
 )
 
 // portCounters is the family of counters without a name of their own.
@@ -42,10 +43,29 @@ const portCounters = "weft_port_driver_events_total"
 // MetricFamilies returns every family that weft watch writes, in the order it does.
 func MetricFamilies() []Metric {
 	all := slices.Clone(fixed)
+	at := map[string]int{}
 	for _, c := range history.Table {
-		all = append(all, Metric{counterMetric(c), "counter", onPort, c.Help + " Kernel: " + c.Kernel + "."})
+		name := counterMetric(c)
+		i, again := at[name]
+		if !again {
+			at[name] = len(all)
+			all = append(all, Metric{name, "counter", onPort, c.Help + " Kernel: " + strings.ReplaceAll(c.Kernel, priority(c), "N") + "."})
+		} else if word := strings.ReplaceAll(c.Kernel, priority(c), "N"); !strings.Contains(all[i].Help, word) { // another driver's word for it
+			all[i].Help = strings.TrimSuffix(all[i].Help, ".") + ", " + word + "."
+		}
+		if c.Priority != "" {
+			all[at[name]].Labels = onPriority
+		}
 	}
 	return append(all, Metric{portCounters, "counter", append(slices.Clone(onPort), "counter"), "Counters that weft has no name for, by the name that the driver gives them."})
+}
+
+// priority is how a priority stands in the kernel's name.
+func priority(c history.Counter) string {
+	if c.Priority == "" {
+		return "\x00" // in no name
+	}
+	return c.Priority
 }
 
 func counterMetric(c history.Counter) string { return "weft_port_" + c.Metric + "_total" }
@@ -402,24 +422,25 @@ func (e *expo) checks(l *history.Live) {
 	e.add(stamp(l.Checks.When))
 }
 
-// counterFamilies are the families of counters by the kernel's name, made once.
+// counterFamilies are the families of counters, and which of them a counter of the kernel
+// belongs to. Made once.
 var counterFamilies, counterIndex = func() ([]Metric, map[string]int) {
-	var all []Metric
-	index := map[string]int{}
-	for i, m := range MetricFamilies()[len(fixed):] {
-		all = append(all, m)
-		if i < len(history.Table) {
-			index[history.Table[i].Kernel] = i
-		}
+	all := MetricFamilies()[len(fixed):]
+	at, index := map[string]int{}, map[string]int{}
+	for i, m := range all {
+		at[m.Name] = i
+	}
+	for _, c := range history.Table {
+		index[c.Kernel] = at[counterMetric(c)]
 	}
 	return all, index
 }()
 
 // counted is one sample of a counter.
 type counted struct {
-	port  int // which of the ports
-	value uint64
-	name  string // of a counter without a family of its own
+	port int // which of the ports
+	c    *history.LiveCounter
+	of   *history.Counter // nil: without a family of its own
 }
 
 func (e *expo) counters(l *history.Live) {
@@ -435,11 +456,11 @@ func (e *expo) counters(l *history.Live) {
 			for k := range p.Counters {
 				c := &p.Counters[k]
 				f, ok := counterIndex[c.Name]
-				s := counted{port: len(labels), value: c.Value}
+				s := counted{len(labels), c, nil}
 				if !ok {
-					f, s.name = other, c.Name
-				} else if scale := history.Table[f].Scale; scale > 1 {
-					s.value *= scale
+					f = other
+				} else if s.of = history.CounterOf(c.Name); twice(byFamily[f], s) {
+					continue
 				}
 				byFamily[f] = append(byFamily[f], s)
 			}
@@ -455,11 +476,33 @@ func (e *expo) counters(l *history.Live) {
 		e.head()
 		for _, s := range samples {
 			e.b = append(append(append(e.b, m.Name...), '{'), labels[s.port]...)
-			if f == other {
-				e.b = append(appendLabel(append(e.b, `,counter="`...), s.name), '"')
+			switch {
+			case s.of == nil:
+				e.b = append(appendLabel(append(e.b, `,counter="`...), s.c.Name), '"')
+			case s.of.Priority != "":
+				e.b = append(append(append(e.b, `,priority="`...), s.of.Priority...), '"')
 			}
-			e.b = strconv.AppendUint(append(e.b, '}', ' '), s.value, 10)
+			e.b = append(e.b, '}', ' ')
+			switch {
+			case s.of != nil && s.of.Parts > 1:
+				e.b = appendFloat(e.b, float64(s.c.Value)/float64(s.of.Parts))
+			case s.of != nil && s.of.Scale > 1:
+				e.b = strconv.AppendUint(e.b, s.c.Value*s.of.Scale, 10)
+			default:
+				e.b = strconv.AppendUint(e.b, s.c.Value, 10)
+			}
 			e.b = append(e.b, '\n')
 		}
 	}
+}
+
+// twice reports whether a port has a sample already: drivers have several words for one
+// thing, and no port has two drivers, unless its node lies.
+func twice(family []counted, s counted) bool {
+	for i := len(family) - 1; i >= 0 && family[i].port == s.port; i-- {
+		if family[i].of.Priority == s.of.Priority {
+			return true
+		}
+	}
+	return false
 }

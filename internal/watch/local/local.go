@@ -53,8 +53,11 @@ type port struct {
 	rate     *file
 	mtu      *file
 	carrier  *file
-	names    []string // of counters
+	files    []string // counters that are files, by name
 	counters []*file
+	names    []string // of all counters, by name
+	order    []int    // where each of the files, and after them each of the stats, is among names
+	stats    *stats   // counters of the interface; nil when there are none
 	table    []string // GIDs, as last read
 	tabled   bool
 }
@@ -118,15 +121,22 @@ func (r *Reader) read(p *port, q *history.PortLook, now time.Time, table bool) {
 	if v, ok := p.carrier.number(r); ok {
 		q.Carrier = fact.Some(v)
 	}
-	q.Count.Names, q.Count.Values = p.names, make([]uint64, len(p.counters))
+	q.Count.Names, q.Count.Values = p.names, make([]uint64, len(p.names))
 	refused := false
 	for i, f := range p.counters {
 		v, ok := f.number(r)
 		if !ok {
 			refused = true
-			r.bad[f.path] = now.Add(badAgain)
+			if f != nil {
+				r.bad[f.path] = now.Add(badAgain)
+			}
 		}
-		q.Count.Values[i] = v
+		q.Count.Values[p.order[i]] = v
+	}
+	if p.stats != nil && !p.stats.read(func(i int, v uint64) { q.Count.Values[p.order[len(p.counters)+i]] = v }) {
+		p.stats.close()
+		p.stats, refused = nil, true
+		r.bad[p.statsKey()] = now.Add(findEvery)
 	}
 	if refused { // without what refused, now and until it is tried again
 		p.leaveOut(r)
@@ -139,18 +149,42 @@ func (r *Reader) read(p *port, q *history.PortLook, now time.Time, table bool) {
 	}
 }
 
+// statsKey is what an interface's counters are called among those that refused.
+func (p *port) statsKey() string { return "ethtool " + p.look.Netdev }
+
 // leaveOut drops the counters that refused.
 func (p *port) leaveOut(r *Reader) {
 	var names []string
 	var files []*file
 	for i, f := range p.counters {
+		if f == nil {
+			continue
+		}
 		if _, bad := r.bad[f.path]; bad {
 			f.close(r)
 			continue
 		}
-		names, files = append(names, p.names[i]), append(files, f)
+		names, files = append(names, p.files[i]), append(files, f)
 	}
-	p.names, p.counters = names, files
+	p.files, p.counters = names, files
+	p.sort()
+}
+
+// sort puts the counters of files and of the interface into one list. A name that both
+// have is the file's.
+func (p *port) sort() {
+	if p.stats != nil {
+		p.stats.drop(p.files)
+	}
+	all := slices.Clone(p.files)
+	if p.stats != nil {
+		all = append(all, p.stats.names...)
+	}
+	p.names = slices.Sorted(slices.Values(all))
+	p.order = make([]int, len(all))
+	for i, name := range all {
+		p.order[i], _ = slices.BinarySearch(p.names, name)
+	}
 }
 
 // find looks which devices there are. Ports that are still there keep their files.
@@ -179,7 +213,7 @@ func (r *Reader) find(now time.Time) {
 				r.ports = append(r.ports, p)
 				continue
 			}
-			r.ports = append(r.ports, r.openPort(dev, n))
+			r.ports = append(r.ports, r.openPort(dev, n, now))
 		}
 	}
 	for _, p := range had {
@@ -190,7 +224,7 @@ func (r *Reader) find(now time.Time) {
 
 // same reports whether a port has the netdev and the counters that it had.
 func (p *port) same(r *Reader) bool {
-	return p.look.Netdev == r.netdev(p.look.Device, p.dir) && slices.Equal(p.names, r.counterNames(p.dir))
+	return p.look.Netdev == r.netdev(p.look.Device, p.dir) && slices.Equal(p.files, r.counterNames(p.dir)) && (p.stats != nil || !r.wantsStats(p))
 }
 
 // counterNames are the counters of a port that do not refuse.
@@ -207,7 +241,7 @@ func (r *Reader) counterNames(dir string) []string {
 	return slices.Compact(names)
 }
 
-func (r *Reader) openPort(dev string, num int) *port {
+func (r *Reader) openPort(dev string, num int, now time.Time) *port {
 	dir := "sys/class/infiniband/" + dev + "/ports/" + strconv.Itoa(num)
 	p := &port{dir: dir, look: history.PortLook{Name: dev + "/" + strconv.Itoa(num), Device: dev, Num: num, Layer: r.word(dir + "/link_layer")}}
 	p.look.Netdev = r.netdev(dev, dir)
@@ -218,15 +252,27 @@ func (r *Reader) openPort(dev string, num int) *port {
 	if p.look.Netdev != "" {
 		p.mtu, p.carrier = r.file("sys/class/net/"+p.look.Netdev+"/mtu"), r.file("sys/class/net/"+p.look.Netdev+"/carrier_down_count")
 	}
-	p.names = r.counterNames(dir)
-	for _, name := range p.names {
+	p.files = r.counterNames(dir)
+	for _, name := range p.files {
 		path := dir + "/counters/" + name
 		if _, err := os.Stat(filepath.Join(r.root, path)); err != nil {
 			path = dir + "/hw_counters/" + name
 		}
 		p.counters = append(p.counters, r.file(path))
 	}
+	if r.wantsStats(p) {
+		if p.stats = openStats(p.look.Netdev); p.stats == nil {
+			r.bad[p.statsKey()] = now.Add(badAgain)
+		}
+	}
+	p.sort()
 	return p
+}
+
+// wantsStats reports whether the interface of a port may have counters worth asking for.
+func (r *Reader) wantsStats(p *port) bool {
+	_, bad := r.bad[p.statsKey()]
+	return r.root == "/" && p.look.Netdev != "" && p.look.Layer == "Ethernet" && !bad
 }
 
 // netdev is the interface of a port: its GIDs say it, and rxe its parent.
@@ -268,6 +314,7 @@ func (p *port) close(r *Reader) {
 	for _, f := range append([]*file{p.state, p.phys, p.rate, p.mtu, p.carrier}, p.counters...) {
 		f.close(r)
 	}
+	p.stats.close()
 }
 
 // list names what is in a folder, in order, at most so many.
