@@ -27,7 +27,6 @@ func benchRun(t *testing.T, ctx context.Context, args ...string) (code int, out,
 	root.SetArgs(append([]string{"serve", "bench"}, args...))
 	root.SetOut(&o)
 	root.SetErr(&e)
-	code = a.code
 	if err := root.ExecuteContext(ctx); err != nil {
 		e.WriteString("weft: " + err.Error() + "\n")
 		if t, ok := err.(*trouble); ok {

@@ -234,7 +234,7 @@ func TestAlmostRight(t *testing.T) {
 		`data: {"choices":[{"text":" a"}]}`, `data: {"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`, `data: {"choices":[{"delta":{"content":"a","content":""}}]}`,
 		`data: {"error":"no"}`, "data: {\n", `data: {"choices":[{"delta":{"content":"a"}}],"timings":{"predicted_n":1}}`}
 	ends := []string{"\n\n", "\r\n\r\n", "\r\r", "\n", "\r\n", "\n\r\n"}
-	for range 20_000 {
+	for range 6_000 {
 		var b []byte
 		end := ends[r.IntN(len(ends))]
 		for range 1 + r.IntN(8) {
