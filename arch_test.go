@@ -41,7 +41,7 @@ var layers = []layer{
 	{"internal/forecast", true, []string{"fact", "platform", "trial", "unit"}},
 	{"internal/load", true, []string{"fact", "forecast"}},
 	{"internal/rehearsal", true, []string{"collective", "forecast"}},
-	{"internal/why", true, []string{"forecast", "rehearsal", "check", "compat", "transport", "fact", "topo", "nodeset", "unit"}},
+	{"internal/why", true, []string{"forecast", "check", "compat", "transport", "fact", "topo", "nodeset", "unit"}},
 	{"internal/intent", true, []string{"check", "fact", "topo", "platform", "spec"}},
 	{"internal/job", true, []string{"check", "fact", "topo", "platform", "spec", "forecast", "trial", "nodeset", "unit", "format/raystatus"}},
 	{"internal/diff", true, nil},
