@@ -529,7 +529,7 @@ func (a *app) reportModel(ctx context.Context, f *reportFlags, l *look, d *repor
 		return reportTrouble(err)
 	}
 	d.Forecast = &r
-	w, err := a.explainToken(ctx, &f.whyFlags) // without --measured it takes what weft serve bench kept
+	w, err := a.explainToken(ctx, &f.whyFlags)                                 // without --measured it takes what weft serve bench kept
 	if best := r.Plans[0]; err != nil && f.tp == 0 && f.pp == 0 && best.Fits { // over all ranks it cannot have run
 		f.tp, f.pp = best.Layout.TP, best.Layout.PP
 		if w, err = a.explainToken(ctx, &f.whyFlags); err == nil {

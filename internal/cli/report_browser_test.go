@@ -150,15 +150,16 @@ func (b *browser) quiet(own string) {
 // picture keeps a screenshot where WEFT_PICTURES says, to be looked at.
 func (b *browser) picture(name string, whole bool) {
 	b.t.Helper()
+	dir := os.Getenv("WEFT_PICTURES")
 	shot := chromedp.CaptureScreenshot()
-	if whole {
+	if whole && dir != "" {
 		shot = chromedp.FullScreenshot(100)
 	}
 	png := do(b, shot)
 	if len(png) < 1000 {
 		b.t.Errorf("%s: a picture of %d bytes", name, len(png))
 	}
-	if dir := os.Getenv("WEFT_PICTURES"); dir != "" {
+	if dir != "" {
 		write(b.t, filepath.Join(dir, name+".png"), png)
 	}
 }
@@ -382,7 +383,7 @@ func TestReportPictures(t *testing.T) {
 // print wants the same light page on paper, whatever the screen is.
 func (b *browser) print(url, name string) {
 	b.t.Helper()
-	b.media("screen", "dark")
+	b.media("", "dark") // the printer says itself what it is
 	b.open(url, 1000, 900)
 	pdf := do(b, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
 	if len(pdf) < 10_000 {

@@ -22,6 +22,7 @@ const (
 	mostChanges = 100
 	mostLoud    = 400
 	mostLines   = 200
+	mostFact    = 160 // letters
 )
 
 // page is a document, ready for its template: nothing is computed while printing.
@@ -543,7 +544,7 @@ type changeRow struct{ Nodes, Path, From, To string }
 
 func sinceOf(s Since) *sinceView {
 	v := &sinceView{Head: s.Source + after(", read ", s.Taken), New: foldViews(s.New), Gone: foldViews(s.Gone)}
-	v.Rows = FoldChanges(s.Changes)
+	v.Rows = foldChanges(s.Changes)
 	if n := len(v.Rows); n > mostChanges {
 		v.Rows, v.More = v.Rows[:mostChanges], n-mostChanges
 	}
@@ -557,8 +558,21 @@ func foldViews(fs []check.Finding) (list []findingView) {
 	return list
 }
 
-// FoldChanges makes one row of the same change on many nodes.
-func FoldChanges(changes []history.Change) (rows []changeRow) {
+// brief is a fact in a table: a file that changed is a line of it, and how many more.
+func brief(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	first := []rune(cmp.Or(lines[0], "(none)"))
+	if len(first) > mostFact {
+		first = append(first[:mostFact-1], '…')
+	}
+	if len(lines) > 1 {
+		return fmt.Sprintf("%s … (%d lines)", string(first), len(lines))
+	}
+	return string(first)
+}
+
+// foldChanges makes one row of the same change on many nodes.
+func foldChanges(changes []history.Change) (rows []changeRow) {
 	type key struct{ path, from, to string }
 	on := map[key][]string{}
 	var order []key
@@ -570,7 +584,7 @@ func FoldChanges(changes []history.Change) (rows []changeRow) {
 		on[k] = append(on[k], c.Node)
 	}
 	for _, k := range order {
-		rows = append(rows, changeRow{nodeset.Fold(on[k]), k.path, cmp.Or(k.from, "(none)"), cmp.Or(k.to, "(none)")})
+		rows = append(rows, changeRow{nodeset.Fold(on[k]), k.path, brief(k.from), brief(k.to)})
 	}
 	slices.SortStableFunc(rows, func(a, b changeRow) int { return cmp.Or(natural(a.Nodes, b.Nodes), strings.Compare(a.Path, b.Path)) })
 	return rows

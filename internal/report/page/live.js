@@ -56,8 +56,8 @@ function tell() {
   const when = document.getElementById("when");
   const at = when ? when.textContent : "";
   if (at !== shownAt) { shownAt = at; moved = now; }
-  if (age > old) say("Stale: no news for " + Math.round(age / 1000) + " s. Shown is " + at + ".", true);
-  else if (joined && now - moved > old) say("Stale: the watch has not looked for " + Math.round((now - moved) / 1000) + " s. Shown is " + at + ".", true);
+  if (age > old) say("Stale: no news for " + 10 * Math.round(age / 10000) + " s. Shown is " + at + ".", true);
+  else if (joined && now - moved > old) say("Stale: the watch has not looked for " + 10 * Math.round((now - moved) / 10000) + " s. Shown is " + at + ".", true);
   else if (!joined) say("Not connected: trying again. Shown is " + at + ".", true);
   else say("Live.", false);
 }

@@ -50,6 +50,6 @@ if (box) {
     else if (e.key === "End" && e.target.classList.contains("item")) { e.preventDefault(); const l = shown(); if (l.length) l[l.length - 1].focus(); }
   });
 }
-addEventListener("beforeprint", () => { if (box) { box.value = ""; filter(); } for (const d of all("details")) d.open = true; });
+addEventListener("beforeprint", () => { if (box) { box.value = ""; filter(); } });
 globalThis.weftFilter = () => { if (box) { filter(); if (!shown().some((r) => r.tabIndex === 0)) reach(shown()); } };
 })();
