@@ -126,12 +126,13 @@ func TestServeLocal(t *testing.T) {
 	out := s.run(simUp + `--api-key-file key --token-file token; echo up=$?
 ./weft serve status; echo status=$?
 ./weft serve logs | tail -50
+./weft serve logs | ./weft nccl | head -4
 ./weft serve up other/model --bare /opt/standin --tp 2 --context 2048 --yes --accept proof.none; echo again=$?
 for h in vm1 vm2; do ssh -- $h 'grep -rl very.secret /etc/systemd /run/sim; stat -c "%a %n" /var/lib/weft/serve/model/*; ps axww -o args | grep -v "sh -c" | grep "very[-_]secret"'; done
 grep -rl very.secret .weft && echo "secret in .weft"
 ./weft serve down; echo down=$?
 ./weft serve status; echo gone=$?` + simLeft)
-	for _, want := range []string{"up=0", "it serves after", "status=0", "Ray has 2 nodes and 2 GPUs", "vm1   engine      active", "again=1", "port.taken     vm1: something listens on port 6379", "600 /var/lib/weft/serve/model/secret.env", "600 /var/lib/weft/serve/model/key", "600 /var/lib/weft/serve/model/env", "nothing is left on 2 nodes: 3 parts stopped", "down=0", "gone=2", "vm2 weft-serve-model-ray |"} {
+	for _, want := range []string{"up=0", "it serves after", "status=0", "Ray has 2 nodes and 2 GPUs", "vm1   engine      active", "again=1", "port.taken     vm1: something listens on port 6379", "600 /var/lib/weft/serve/model/secret.env", "600 /var/lib/weft/serve/model/key", "600 /var/lib/weft/serve/model/env", "NCCL 2.28.3+cuda13.0, 2 ranks", "nothing is left on 2 nodes: 3 parts stopped", "down=0", "gone=2", "vm2 weft-serve-model-ray |"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q", want)
 		}
@@ -210,6 +211,25 @@ rm -rf .weft
 ssh -- vm2 'rm /etc/systemd/system/weft-serve-model-ray.service'
 ./weft serve down model; echo nothing=$?` + simLeft)
 	for _, want := range []string{"up=0", "away=3", "down=1", "it was changed since weft wrote it", "nothing=2", "neither this folder nor a node of weft.yaml knows"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "LEFT:") || strings.Contains(out, "RUNS:") {
+		t.Errorf("something is left:\n%s", out)
+	}
+}
+
+// TestServeLocalLost: a node that goes away while it starts ends the start, and is not
+// forgotten.
+func TestServeLocalLost(t *testing.T) {
+	t.Parallel()
+	s := newSim(t)
+	out := s.run(fails("slow") + simUp + `--silence 1h & p=$!
+i=0; while [ $i -lt 60 ]; do sleep 0.5; ssh -- vm1 'test -e /run/sim/weft-serve-model.service.pid' && break; i=$((i+1)); done
+mv vm2.pid vm2.away; wait $p; echo up=$?; mv vm2.away vm2.pid
+./weft serve down; echo down=$?` + simLeft)
+	for _, want := range []string{"up=1", "node.lost", "the node has not answered for", "fail  vm2 could not be asked", "weft serve down model", "down=0"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

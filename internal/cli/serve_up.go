@@ -372,6 +372,11 @@ func (a *app) startServe(ctx context.Context, f serveFlags, l *look, launch *job
 	case len(open) > 0:
 		return a.barred(f, launch, open, accepted)
 	}
+	// The engine is asked from its own node, by weft: where that cannot be put there, nobody
+	// would see that it is ready.
+	if _, err := r.Get(ctx, launch.Head().Node, serve.Query{URL: "http://127.0.0.1:1/", Within: 5}); err != nil && ctx.Err() == nil {
+		return &trouble{what: fmt.Sprintf("weft cannot be put on %s, to ask the engine there: %v", launch.Head().Node, err), next: "weft check node.read", code: exitIncomplete}
+	}
 	if err := a.askServe(f, launch); err != nil {
 		return err
 	}

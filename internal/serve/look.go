@@ -29,6 +29,9 @@ func (r *Run) look(ctx context.Context) error {
 			r.mu.Lock()
 			f.state = states[f.part.Name]
 			f.ran = f.ran || f.state.Active == "active"
+			if f.state.Why == "" {
+				f.seen = time.Now()
+			}
 			r.mu.Unlock()
 		}
 		out, err := r.sh(ctx, n.Node, gpuScript, "", short)
@@ -60,7 +63,15 @@ func (r *Run) look(ctx context.Context) error {
 const (
 	maxSamples = 4096
 	settling   = 10 * time.Second // until a start that was asked for shows
+	lost       = 45 * time.Second // ssh itself gives a node up after 20 s; one look more, and one for a reboot of its network
 )
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
 func (r *Run) followers(node string) (mine []*follower) {
 	r.mu.Lock()
@@ -195,6 +206,9 @@ func (r *Run) judge(now time.Time) error {
 		crashed := ended || f.state.Restarts > 0
 		e, said := englog.Worst(f.log.Events)
 		said = said && e.ID != "start.limit" // says that it ended, and nothing of why
+		if silent := now.Sub(later(f.seen, f.since)); f.state.Why != "" && silent > lost {
+			return &Failure{ID: "node.lost", Node: f.node, Part: f.part.Name, What: fmt.Sprintf("the node has not answered for %.0f s", silent.Seconds()), Why: f.state.Why, Do: "weft check node.read", Last: f.log.Last}
+		}
 		switch {
 		case said && (crashed || now.Sub(f.failed) > settle && f.moved.Before(f.failed)):
 			if w, ok := englog.Worst(all); ok && w.ID != e.ID { // another part knows the cause

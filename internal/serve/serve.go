@@ -33,8 +33,9 @@ type Run struct {
 	mu      sync.Mutex
 	follow  map[string]*follower // by node and part
 	samples []job.Sample
-	ray     string // what Ray said last
-	step    int    // how many steps are done
+	ray     string    // what Ray said last
+	step    int       // how many steps are done
+	rayAt   time.Time // when it was asked last
 }
 
 // follower reads what one part says.
@@ -48,6 +49,7 @@ type follower struct {
 	state  State
 	since  time.Time // when it was started
 	ran    bool      // it was seen to run
+	seen   time.Time // when its state was read last
 	failed time.Time // when a failure was said
 	moved  time.Time // when something was said last that is no failure
 }

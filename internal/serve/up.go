@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,7 +170,7 @@ func lastLine(s string) string {
 func (r *Run) wait(ctx context.Context, s job.Step) error {
 	every := r.Every
 	if every == 0 {
-		every = 2 * time.Second
+		every = 2*time.Second + time.Duration(len(r.Launch.Nodes))*50*time.Millisecond // many nodes are asked less often
 	}
 	pause := every / 4 // what is quick is seen quickly
 	deadline := time.Now().Add(s.Wait.Within)
@@ -188,6 +189,7 @@ func (r *Run) wait(ctx context.Context, s job.Step) error {
 			r.say("%s: %s", s.Node, s.What)
 			return nil
 		}
+		r.askRay(ctx)
 		if time.Now().After(deadline) {
 			return r.overdue(s, what)
 		}
@@ -260,6 +262,26 @@ func jsonString(s string) string {
 	enc.SetEscapeHTML(false)
 	enc.Encode(s) // a string cannot fail
 	return strings.TrimSpace(b.String())
+}
+
+// askRay asks Ray now and then for what it has while the engine waits for a place.
+func (r *Run) askRay(ctx context.Context) {
+	r.mu.Lock()
+	waits := false
+	for _, f := range r.follow {
+		waits = waits || slices.ContainsFunc(f.log.Events, func(e englog.Event) bool { return e.ID == "ray.placement" || e.ID == "ray.gpus" })
+	}
+	waits = waits && r.Launch.Executor == "ray" && time.Since(r.rayAt) > 10*time.Second
+	r.mu.Unlock()
+	if !waits {
+		return
+	}
+	r.rayAt = time.Now()
+	for _, s := range r.Launch.Order {
+		if s.Wait != nil && s.Wait.For == "ray" {
+			r.rayThere(ctx, s)
+		}
+	}
 }
 
 func (r *Run) rayThere(ctx context.Context, s job.Step) (bool, string, error) {
