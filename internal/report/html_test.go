@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"reflect"
 	"regexp"
 	"slices"
@@ -451,4 +452,52 @@ func BenchmarkLiveParts(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestMarkdownRendered has GitHub's own renderer show hostile names: they make no element
+// that a plain word does not make.
+func TestMarkdownRendered(t *testing.T) {
+	tool, err := exec.LookPath("cmark-gfm")
+	if err != nil {
+		t.Skip("cmark-gfm is not installed: apt install cmark-gfm")
+	}
+	render := func(text string) []string {
+		cmd := exec.Command(tool, "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tagfilter")
+		cmd.Stdin = strings.NewReader(htmlOf(t, filledDocument(text).Markdown))
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return skeleton(string(out))
+	}
+	if got := md("root@@a #12 \\`@` ##3 a#b"); got != "root`@@`a `#`12 \\\\\\``@`\\` \\#`#`3 a\\#b" {
+		t.Errorf("people and issues are %s", got)
+	}
+	if got := render("mail@evil.example, @all, #12"); slices.ContainsFunc(got, func(x string) bool { return strings.HasPrefix(x, "a ") }) {
+		t.Error("a mail address becomes a link")
+	}
+	want := render("plain")
+	for _, e := range append(evils, "http://evil.example/x", "www.evil.example", "~~x~~", "**x**", "_x_", "![x](http://y)", "[x]: http://y", "<http://x>", "1) x", "+ x", "    code", "a  \nb", "\\", "x\\", "`", "``", "x`y``z", ":smile:", "$x$") {
+		if got := render(e); !slices.Equal(got, want) {
+			t.Errorf("%q: %d elements, want %d: %q", e, len(got), len(want), differ(got, want))
+		}
+	}
+}
+
+// differ lists what is in one sorted list and not in the other.
+func differ(a, b []string) (out []string) {
+	count := map[string]int{}
+	for _, x := range a {
+		count[x]++
+	}
+	for _, x := range b {
+		count[x]--
+	}
+	for x, n := range count {
+		if n != 0 {
+			out = append(out, fmt.Sprintf("%+d %s", n, x))
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Markdown writes the document for an issue, a chat or a wiki: CommonMark with tables.
@@ -242,25 +243,31 @@ func (m *markdown) since(s *sinceView) {
 }
 
 // md makes a text of it that Markdown shows as it is: every ASCII mark that could begin
-// or end something has a backslash before it (CommonMark 0.31, section 2.4), and line
-// ends are blanks. What a table of GitHub's takes for a cell's end is among them.
+// or end something has a backslash before it (CommonMark 0.31, section 2.4), and what is
+// between words is one blank. What a table of GitHub's takes for a cell's end is among the
+// marks. What GitHub looks for in text that is already read, people (@) and issues (#1),
+// no backslash hides: it stands as code.
 func md(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
 	var b strings.Builder
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " ")
-	for i, r := range s {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		rest := s[i+n:]
 		switch {
-		case strings.ContainsRune("\\`*_{}[]<>#|!~$^&@", r),
-			strings.ContainsRune("+-=", r) && i == 0, // a list, a heading
-			(r == '.' || r == ')') && i > 0 && i < 10 && digits(s[:i]) && (i+1 == len(s) || s[i+1] == ' '):
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == ':' && strings.HasPrefix(s[i:], "://"), // no address becomes a link
+		case r == '@' || r == '#' && rest != "" && digits(rest[:1]):
+			n = len(s[i:]) - len(strings.TrimLeft(s[i:], string(r)))
+			b.WriteString("`" + s[i:i+n] + "`")
+		case strings.ContainsRune("\\`*_{}[]<>#|!~$^&", r),
+			strings.ContainsRune("+-=", r) && i == 0,                                                     // a list, a heading
+			(r == '.' || r == ')') && i > 0 && i < 10 && digits(s[:i]) && (rest == "" || rest[0] == ' '), // a list
+			r == ':' && strings.HasPrefix(rest, "//"),                                                    // no address becomes a link
 			r == '.' && i >= 3 && strings.EqualFold(s[i-3:i], "www"):
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		default:
 			b.WriteRune(r)
 		}
+		i += n
 	}
 	return b.String()
 }
