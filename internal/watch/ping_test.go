@@ -67,7 +67,7 @@ func (m *inProcess) Ask(ctx context.Context, a meter.Ask) (meter.Answer, error) 
 	select {
 	case got := <-c:
 		if got.Error != "" {
-			return got, errors.New(got.Error)
+			return got, &prove.Failed{Class: got.Class, What: got.Error}
 		}
 		return got, nil
 	case <-ctx.Done():
@@ -212,6 +212,29 @@ func TestPingsThatFail(t *testing.T) {
 	w.round(t.Context(), r, r.Rounds[0], 0)
 	if len(*f.diary) != n {
 		t.Error("nodes that are not there were asked")
+	}
+}
+
+// late is a meter that has no time for a short ping.
+type late struct{ *fake }
+
+func (l late) Ask(ctx context.Context, a meter.Ask) (meter.Answer, error) {
+	if (a.Do == "ping" || a.Do == "tcp lat") && a.Seconds < 0.1 {
+		return meter.Answer{}, &prove.Failed{Class: "time", What: "not one message came back in time"}
+	}
+	return l.fake.Ask(ctx, a)
+}
+
+func TestNodeThatIsBusyLosesNoPing(t *testing.T) {
+	w, _, r := fakes(2)
+	for name, a := range w.asks {
+		w.asks[name] = late{a.(*fake)}
+	}
+	w.round(t.Context(), r, r.Rounds[0], 0)
+	for _, p := range w.Live().Pings {
+		if p.Loss != 0 || !p.Latency.Known() {
+			t.Errorf("%+v", p)
+		}
 	}
 }
 
