@@ -26,6 +26,7 @@ import (
 	"weft/internal/report"
 	"weft/internal/spec"
 	"weft/internal/store"
+	"weft/internal/term"
 	"weft/internal/trial"
 )
 
@@ -114,8 +115,11 @@ func (a *app) writeReport(ctx context.Context, f *reportFlags) error {
 	if err != nil {
 		return err
 	}
+	p := term.Start(a.err, "writing the report", 1)
 	var b bytes.Buffer
-	if err := write(d, &b); err != nil {
+	err = write(d, &b)
+	p.Done()
+	if err != nil {
 		return err
 	}
 	if f.out == "-" {
@@ -209,14 +213,17 @@ func (a *app) document(ctx context.Context, f *reportFlags) (report.Document, er
 	for _, n := range l.notes {
 		fmt.Fprintln(a.err, "weft: "+n)
 	}
-	if err := a.reportSince(f, l, r, &d); err != nil {
-		return d, err
-	}
-	if err := a.reportProof(f, &d); err != nil {
-		return d, err
-	}
-	if err := a.reportRehearsal(f, &d); err != nil {
-		return d, err
+	progress := term.Start(a.err, "reading what was kept", 3)
+	defer progress.Done()
+	for _, part := range []func() error{
+		func() error { return a.reportSince(f, l, r, &d) },
+		func() error { return a.reportProof(f, &d) },
+		func() error { return a.reportRehearsal(f, &d) },
+	} {
+		if err := part(); err != nil {
+			return d, err
+		}
+		progress.Step()
 	}
 	a.reportBench(f, &d)
 	return d, a.reportModel(ctx, f, l, &d)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/check"
+	"weft/internal/fact"
 	"weft/internal/history"
 	"weft/internal/load"
 	"weft/internal/nodeset"
@@ -37,6 +38,7 @@ type page struct {
 	Drawing  *netDrawing
 	Board    *board
 	Links    []linkRow
+	Switches [][3]string // which, those below, cables to each
 	Loud     []findingView
 	MoreLoud int
 	Quiet    []quietRow
@@ -93,6 +95,7 @@ func pageOf(d Document) *page {
 	net := netOf(d.Nodes, d.Links, worst, said)
 	p.Drawing, p.Board = drawCluster(p.Title, net, d)
 	p.Links = foldLinks(d.Links)
+	p.Switches = foldSwitches(d.Fabric)
 	p.findings(d.Check)
 	if d.Proof != nil {
 		p.Proof = proofOf(*d.Proof)
@@ -271,6 +274,56 @@ func foldLinks(links []trial.Link) (rows []linkRow) {
 		rows[i].Ports = foldSubjects(subjects[i])
 	}
 	slices.SortStableFunc(rows, func(a, b linkRow) int { return cmp.Or(natural(a.Rail, b.Rail), natural(a.Switch, b.Switch)) })
+	return rows
+}
+
+// foldSwitches says how switches hang together: those that are joined alike are one row.
+func foldSwitches(f *fact.Fabric) (rows [][3]string) {
+	if f == nil {
+		return nil
+	}
+	type pair struct{ a, b string }
+	count, speed := map[pair]int{}, map[pair]string{}
+	degree := map[string]int{}
+	for _, l := range f.Links {
+		if !l.A.Switch || !l.B.Switch {
+			continue
+		}
+		p := pair{cmp.Or(l.A.Name, l.A.GUID), cmp.Or(l.B.Name, l.B.GUID)}
+		if p.b < p.a {
+			p = pair{p.b, p.a}
+		}
+		count[p]++
+		speed[p] = strings.TrimSpace(l.Width + " " + l.Speed)
+	}
+	for p := range count {
+		degree[p.a]++
+		degree[p.b]++
+	}
+	type side struct{ of, cables string }
+	joined := map[side][]string{}
+	for p, n := range count {
+		of, to := p.a, p.b
+		if degree[to] < degree[of] || degree[to] == degree[of] && natural(to, of) < 0 { // a row for each of the fewer, wider ones
+			of, to = to, of
+		}
+		k := side{to, fmt.Sprintf("%d × %s", n, cmp.Or(speed[p], "?"))}
+		joined[k] = append(joined[k], of)
+	}
+	type row struct{ below, cables string }
+	alike := map[row][]string{}
+	for k, below := range joined {
+		slices.SortFunc(below, natural)
+		r := row{nodeset.Fold(below), k.cables}
+		alike[r] = append(alike[r], k.of)
+	}
+	for r, of := range alike {
+		slices.SortFunc(of, natural)
+		rows = append(rows, [3]string{nodeset.Fold(of), r.below, r.cables})
+	}
+	slices.SortFunc(rows, func(a, b [3]string) int {
+		return cmp.Or(natural(a[0], b[0]), natural(a[1], b[1]), strings.Compare(a[2], b[2]))
+	})
 	return rows
 }
 

@@ -25,6 +25,14 @@ func (d Document) Markdown(w io.Writer) error {
 		rows = append(rows, []string{l.Rail, l.Switch, l.Ports, l.Class, l.Rate, l.Want, l.Why})
 	}
 	m.table(rows, "No data port is known.")
+	if len(p.Switches) > 0 {
+		m.head(2, "Between switches")
+		rows := [][]string{{"Switch", "Joined to", "Cables to each"}}
+		for _, r := range p.Switches {
+			rows = append(rows, r[:])
+		}
+		m.table(rows, "")
+	}
 	m.head(2, "Findings")
 	m.line("%s", md(counts(d.Check.Counts)))
 	for _, f := range p.Loud {

@@ -89,8 +89,6 @@ type drawnWire struct {
 	D            string
 	Class, Title string
 	Thick        int
-	Label        string
-	X, Y         int
 }
 
 // netOf takes nodes and links apart for a drawing. worst is the worst finding of a node,
@@ -238,7 +236,7 @@ func drawNet(title string, net []netNode, fabric *fact.Fabric, direct bool) *net
 	for _, w := range wires {
 		d.Wires = append(d.Wires, drawnWire{D: curve(cardX+cardW, w.y, w.hub.X, w.rail.Y), Class: w.port.class, Title: w.port.title, Thick: w.port.thick})
 	}
-	height = max(height, d.spines(fabric, hubs))
+	height = max(height, d.spines(fabric, hubs, max(y, height)))
 	d.Height = max(y, height) + 2
 	return d
 }
@@ -289,61 +287,80 @@ func mean(list []int) int {
 	return sum / max(1, len(list))
 }
 
-// mostSpines is how many switches behind switches are drawn one by one.
-const mostSpines = 24
+// How many switches behind switches are drawn one by one, and how many switches below
+// one are named.
+const (
+	mostSpines = 24
+	mostBelow  = 6
+)
 
 // spines draws the switches that no node is plugged into, and how they hang together.
-func (d *netDrawing) spines(f *fact.Fabric, leaves map[string]*drawnHub) int {
-	if f == nil || len(f.Links) == 0 {
+func (d *netDrawing) spines(f *fact.Fabric, leaves map[string]*drawnHub, bottom int) int {
+	if f == nil {
 		return 0
 	}
 	type pair struct{ leaf, spine string }
 	count, speed := map[pair]int{}, map[pair]string{}
-	spines := map[string]*drawnHub{}
-	var order []pair
+	spines, below := map[string]*drawnHub{}, map[string][]pair{}
+	var list []*drawnHub
 	for _, l := range f.Links {
 		if !l.A.Switch || !l.B.Switch {
 			continue
 		}
-		a, b := cmp.Or(l.A.Name, l.A.GUID), cmp.Or(l.B.Name, l.B.GUID)
-		if leaves[a] == nil {
-			a, b = b, a
+		p := pair{cmp.Or(l.A.Name, l.A.GUID), cmp.Or(l.B.Name, l.B.GUID)}
+		if leaves[p.leaf] == nil {
+			p = pair{p.spine, p.leaf}
 		}
-		if leaves[a] == nil || leaves[b] != nil {
+		if leaves[p.leaf] == nil || leaves[p.spine] != nil {
 			continue
 		}
-		p := pair{a, b}
+		h := spines[p.spine]
+		if h == nil && len(list) == mostSpines {
+			continue
+		}
+		if h == nil {
+			h = &drawnHub{X: spineX, W: hubW, Full: p.spine, Class: "switch"}
+			spines[p.spine] = h
+			list = append(list, h)
+		}
 		if count[p] == 0 {
-			order = append(order, p)
+			below[p.spine] = append(below[p.spine], p)
+			h.at = append(h.at, leaves[p.leaf].Y+leaves[p.leaf].H/2)
 		}
 		count[p]++
 		speed[p] = strings.TrimSpace(l.Width + " " + l.Speed)
-		if spines[b] == nil {
-			spines[b] = &drawnHub{X: spineX, W: hubW, Full: b, Class: "switch"}
-		}
-		spines[b].at = append(spines[b].at, leaves[a].Y+leaves[a].H/2)
-	}
-	var list []*drawnHub
-	for _, p := range order {
-		if h := spines[p.spine]; !slices.Contains(list, h) && len(list) < mostSpines {
-			list = append(list, h)
-		}
 	}
 	if len(list) == 0 {
 		return 0
 	}
-	height := placeHubs(list, d.Height)
+	rows := map[pair]*drawnRail{}
+	for _, h := range list {
+		cables := func(p pair) string { return fmt.Sprintf("%d × %s", count[p], cmp.Or(speed[p], "?")) }
+		alike := map[string]int{}
+		for _, p := range below[h.Full] {
+			alike[cables(p)]++
+		}
+		for _, p := range below[h.Full] {
+			text := p.leaf + ": " + cables(p)
+			if len(below[h.Full]) > mostBelow {
+				text = fmt.Sprintf("%d below: %s each", alike[cables(p)], cables(p))
+			}
+			i := slices.IndexFunc(h.Rails, func(r *drawnRail) bool { return r.Full == text })
+			if i < 0 {
+				i = len(h.Rails)
+				h.Rails = append(h.Rails, &drawnRail{Full: text, Name: fit(text, hubW-24, 12)})
+			}
+			rows[p] = h.Rails[i]
+		}
+	}
+	height := placeHubs(list, bottom)
 	d.Hubs = append(d.Hubs, list...)
 	d.Width = drawnWide
-	for _, p := range order {
-		leaf, spine := leaves[p.leaf], spines[p.spine]
-		if !slices.Contains(list, spine) {
-			continue
+	for _, h := range list {
+		for _, p := range below[h.Full] {
+			leaf := leaves[p.leaf]
+			d.Wires = append(d.Wires, drawnWire{D: curve(hubX+hubW, leaf.Y+leaf.H/2, spineX, rows[p].Y), Class: "up", Thick: min(4, 1+count[p]/2), Title: p.leaf + " to " + p.spine + ": " + rows[p].Full})
 		}
-		y1, y2 := leaf.Y+leaf.H/2, spine.Y+spine.H/2
-		words := fmt.Sprintf("%d × %s", count[p], speed[p])
-		d.Wires = append(d.Wires, drawnWire{D: curve(hubX+hubW, y1, spineX, y2), Class: "up", Thick: min(4, 1+count[p]/2), Title: p.leaf + " to " + p.spine + ": " + words,
-			Label: fit(words, 84, 11), X: (hubX + hubW + spineX) / 2, Y: (y1+y2)/2 - 4})
 	}
 	return height
 }
