@@ -48,7 +48,7 @@ func (l *Launch) part(o *Order, at *NodeLaunch, n *fact.Node, p program) {
 	if part.Unit != "" {
 		part.Start = sudo + "$s systemctl daemon-reload && $s systemctl reset-failed " + part.Unit + " 2>/dev/null; $s systemctl start --no-block " + part.Unit
 		part.Stop = sudo + "$s systemctl stop " + part.Unit
-		part.State = "systemctl show -p LoadState,ActiveState,SubState,Result,NRestarts,ExecMainStatus,ExecMainCode,MainPID,CPUUsageNSec " + part.Unit
+		part.State = "systemctl show -p LoadState,ActiveState,SubState,Result,Job,NRestarts,ExecMainStatus,CPUUsageNSec " + part.Unit
 		part.Log = sudo + "$s journalctl -u " + part.Unit + " -o cat --no-pager -q --show-cursor -n 4000 {since} | tail -c 1000000"
 		part.Remove = sudo + "$s systemctl reset-failed " + part.Unit + " 2>/dev/null || :"
 	}
@@ -68,17 +68,20 @@ func (l *Launch) unitHead(part *Part, p program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by weft serve up, run %s. weft serve down %s removes it.\n[Unit]\n", l.ID, l.Name)
 	fmt.Fprintf(&b, "Description=weft serve %s: %s\n", l.Name, part.Role)
-	b.WriteString("Wants=network-online.target\n")
-	after := "network-online.target"
+	// Not at boot, so nothing is said of the network: weft comes over it.
+	var after []string
 	if l.Runtime == "docker" {
-		after += " docker.service"
+		after = append(after, "docker.service")
 		b.WriteString("Requires=docker.service\n")
 	}
 	if p.after != "" {
-		after += " " + p.after + ".service"
+		after = append(after, p.after+".service")
 		fmt.Fprintf(&b, "BindsTo=%s.service\n", p.after)
 	}
-	fmt.Fprintf(&b, "After=%s\nStartLimitIntervalSec=%s\nStartLimitBurst=%d\n", after, window, restarts)
+	if len(after) > 0 {
+		fmt.Fprintf(&b, "After=%s\n", strings.Join(after, " "))
+	}
+	fmt.Fprintf(&b, "StartLimitIntervalSec=%s\nStartLimitBurst=%d\n", window, restarts)
 	return b.String()
 }
 

@@ -128,6 +128,8 @@ func stateOf(out string, err error) (s State) {
 			s.Sub = value
 		case "Result":
 			s.Result = value
+		case "Job":
+			s.Queued = n > 0
 		case "NRestarts":
 			s.Restarts = int(n)
 		case "ExecMainStatus":
@@ -200,7 +202,7 @@ func (r *Run) judge(now time.Time) error {
 	for _, key := range r.keys() {
 		f := r.follow[key]
 		ended := f.state.Active == "failed" || f.state.Active == "inactive" || f.state.Gone
-		if f.state.Active == "inactive" && !f.ran && now.Sub(f.since) < settling {
+		if f.state.Active == "inactive" && (f.state.Queued || !f.ran && now.Sub(f.since) < settling) {
 			ended = false // systemd has not got to it yet
 		}
 		crashed := ended || f.state.Restarts > 0

@@ -63,8 +63,9 @@ type State struct {
 	Exit     int           `json:"exit"`
 	CPU      time.Duration `json:"cpu_ns"`
 	CPUOK    bool          `json:"-"`
-	Gone     bool          `json:"gone,omitempty"` // nobody knows it
-	Why      string        `json:"why,omitempty"`  // why it could not be asked
+	Gone     bool          `json:"gone,omitempty"`   // nobody knows it
+	Queued   bool          `json:"queued,omitempty"` // systemd has a job for it that waits
+	Why      string        `json:"why,omitempty"`    // why it could not be asked
 }
 
 // Failure is why a start did not become a service.

@@ -23,6 +23,7 @@ func TestStateOf(t *testing.T) {
 		{"LoadState=loaded\nActiveState=active\nSubState=running\nResult=success\nNRestarts=2\nExecMainStatus=0\nCPUUsageNSec=5000000000\n", nil, State{Active: "active", Sub: "running", Result: "success", Restarts: 2, CPU: 5 * time.Second, CPUOK: true}},
 		{"ActiveState=failed\nExecMainStatus=134\nCPUUsageNSec=[not set]\n", nil, State{Active: "failed", Exit: 134}},
 		{"CPUUsageNSec=18446744073709551615\nActiveState=active\n", nil, State{Active: "active"}}, // systemd's word for not known
+		{"ActiveState=inactive\nJob=123\n", nil, State{Active: "inactive", Queued: true}},
 		{"LoadState=not-found\nActiveState=inactive\n", nil, State{Active: "inactive", Gone: true}},
 		{"", errors.New("n1: command failed: Error: no such container weft-serve-x"), State{Gone: true}},
 		{"", errors.New("n1: no way to n1"), State{Why: "n1: no way to n1"}},
@@ -107,6 +108,7 @@ func TestJudge(t *testing.T) {
 		{"a node does not answer", map[string]*follower{"n2 ray": said("", State{Why: "no way"}, time.Time{}, ago(60))}, "node.lost", "n2"},
 		{"a node does not answer for a moment", map[string]*follower{"n2 ray": said("", State{Why: "no way"}, time.Time{}, ago(20))}, "", ""},
 		{"not started yet", map[string]*follower{"n1 engine": {state: State{Active: "inactive"}, since: ago(3)}}, "", ""},
+		{"it waits for its turn", map[string]*follower{"n1 engine": {state: State{Active: "inactive", Queued: true}, since: ago(30)}}, "", ""},
 		{"never started", map[string]*follower{"n1 engine": {state: State{Active: "inactive"}, since: ago(30)}}, "engine.ended", "n1"},
 	} {
 		err := run(x.parts).judge(now)
