@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -130,8 +129,6 @@ func (f *watchFlags) bounds() error {
 		return fail("weft watch --help", "--tls-cert and --tls-key go together")
 	case f.listen == "" && (f.tokenFile != "" || f.cert != ""):
 		return fail("weft watch --listen 127.0.0.1:9817", "a token or certificate is for --listen")
-	case f.once && f.listen != "":
-		return fail("weft watch --listen "+f.listen, "--once ends at once, so there would be nothing to listen to")
 	}
 	return nil
 }
@@ -141,7 +138,9 @@ func (a *app) watching(ctx context.Context, f watchFlags) error {
 	if err := f.bounds(); err != nil {
 		return err
 	}
-	debug.SetGCPercent(50) // it runs for weeks beside other work: memory before time
+	if (f.once || a.json) && f.listen != "" {
+		return fail("weft watch --listen "+shellWord(f.listen), "--once and --json end after one moment, so there would be nothing to listen to")
+	}
 	w := &watcher{app: a, flags: f}
 	o, err := w.order()
 	if err != nil {
@@ -252,6 +251,9 @@ func (w *watcher) order() (watch.Order, error) {
 		w.way.Targets[ask.Target.Name] = ask.Target
 	}
 	o.Open = watch.Remote(w.way)
+	if f.check < 0 { // whom to ping is known from a look at the whole cluster
+		o.PingEvery = 0
+	}
 	if !f.good {
 		w.loadGood()
 	}
@@ -329,11 +331,6 @@ func (w *watcher) judged(l *look) watch.Checked {
 		w.keepGood(l.dump)
 	}
 	w.view = report.LiveOptions{Links: trial.Links(l.kase), Fabric: l.kase.Fabric, Direct: l.kase.Want.Data.Switch == "none"}
-	if w.way != nil {
-		for _, n := range l.kase.Nodes {
-			w.way.Archs[n.Name] = n.Host.Arch
-		}
-	}
 	return got
 }
 

@@ -1,11 +1,13 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"weft/internal/fact"
 	"weft/internal/unit"
@@ -104,6 +106,10 @@ func (c Counters) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads an object. What is no whole number at least zero is left out: that
 // is no counter.
 func (c *Counters) UnmarshalJSON(b []byte) error {
+	if got, ok := plainCounters(b); ok {
+		*c = got
+		return nil
+	}
 	var m map[string]json.Number
 	if err := json.Unmarshal(b, &m); err != nil {
 		return err
@@ -117,6 +123,65 @@ func (c *Counters) UnmarshalJSON(b []byte) error {
 	}
 	*c = CountersOf(numbers)
 	return nil
+}
+
+// plainCounters reads what MarshalJSON writes: names without escapes, in order, and whole
+// numbers. It is the usual case, thousands of times a second, so names that weft knows are
+// not copied. It returns false for anything else.
+func plainCounters(b []byte) (c Counters, ok bool) {
+	if len(b) < 2 || b[0] != '{' || b[len(b)-1] != '}' {
+		return c, false
+	}
+	n := bytes.Count(b, []byte{':'})
+	if n > len(b)/4 {
+		return c, false
+	}
+	c.Names, c.Values = make([]string, 0, n), make([]uint64, 0, n)
+	for b = b[1:]; b[0] != '}'; {
+		if b[0] != '"' {
+			return c, false
+		}
+		end := bytes.IndexByte(b[1:], '"')
+		if end < 0 || end+2 >= len(b) || b[end+2] != ':' {
+			return c, false
+		}
+		key := b[1 : end+1]
+		for _, x := range key {
+			if x < ' ' || x == '\\' || x >= utf8.RuneSelf {
+				return c, false
+			}
+		}
+		var v uint64
+		b = b[end+3:]
+		digits := 0
+		for ; b[digits] >= '0' && b[digits] <= '9'; digits++ { // the last byte is none
+			d := uint64(b[digits] - '0')
+			if v > (1<<64-1-d)/10 {
+				return c, false
+			}
+			v = v*10 + d
+		}
+		if digits == 0 || digits > 1 && b[0] == '0' {
+			return c, false
+		}
+		switch b = b[digits:]; {
+		case b[0] == ',' && len(b) > 1 && b[1] == '"':
+			b = b[1:]
+		case b[0] != '}' || len(b) != 1:
+			return c, false
+		}
+		var name string
+		if known := byKernel[string(key)]; known != nil {
+			name = known.Kernel
+		} else {
+			name = string(key)
+		}
+		if len(c.Names) > 0 && c.Names[len(c.Names)-1] >= name {
+			return c, false
+		}
+		c.Names, c.Values = append(c.Names, name), append(c.Values, v)
+	}
+	return c, len(b) == 1
 }
 
 // Bounds of one look: a node may say anything.

@@ -483,3 +483,34 @@ func TestGPUsThatAnswerLateAreNoDrift(t *testing.T) {
 		t.Errorf("a GPU that fell off the bus: %s: %+v", l.Level, l.Good.Drift)
 	}
 }
+
+// FuzzCounters: the quick way reads what the slow one reads, or leaves it to that.
+func FuzzCounters(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":1,"b":18446744073709551615}`, `{"a":01}`, `{"b":1,"a":2}`, `{"a":1,"a":2}`, `{"a":-1}`, `{"a":1.5}`, `{"a":18446744073709551616}`, `{"\u0061":1}`, `{"a": 1}`, `{"a":1,}`, `{"symbol_error":5,"x":0}`, `{"a":1}}`, `{"":0}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if !json.Valid(b) {
+			return // encoding/json looks first
+		}
+		quick, ok := plainCounters(b)
+		if !ok {
+			return
+		}
+		var m map[string]json.Number
+		if err := json.Unmarshal(b, &m); err != nil {
+			t.Fatalf("%s: %v", b, err)
+		}
+		numbers := map[string]uint64{}
+		for name, n := range m {
+			var v uint64
+			if json.Unmarshal([]byte(n), &v) == nil {
+				numbers[name] = v
+			}
+		}
+		slow := CountersOf(numbers)
+		if !slices.Equal(quick.Names, slow.Names) || !slices.Equal(quick.Values, slow.Values) {
+			t.Errorf("%s: %v, want %v", b, quick, slow)
+		}
+	})
+}

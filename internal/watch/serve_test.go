@@ -3,12 +3,20 @@ package watch
 import (
 	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	crand "crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -61,9 +69,9 @@ func served(t *testing.T, o Order, token string) (string, *Watch) {
 // until waits for something to become true.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); !so(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within 20 s", what)
+			t.Fatalf("%s: not within 60 s", what)
 		}
 	}
 }
@@ -369,4 +377,68 @@ func TestEventsOutliveTheTimeForARequest(t *testing.T) {
 	if last.Sub(start) < 2*headerTime+time.Second {
 		t.Errorf("the stream ended after %.1f s", last.Sub(start).Seconds())
 	}
+}
+
+// TestHTTPS: page, metrics and events go over TLS, too, and HTTP/2.
+func TestHTTPS(t *testing.T) {
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(crand.Reader, cert, cert, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{"cert": {Type: "CERTIFICATE", Bytes: der}, "key": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(dir+"/"+name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := hostileOrder()
+	o.Every = time.Second
+	s := &Server{Watch: New(o), Token: strings.Repeat("t", MinToken)}
+	s.TLS.Cert, s.TLS.Key = dir+"/cert", dir+"/key"
+	l, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
+	for _, path := range []string{"/", "/metrics", "/events"} {
+		r, err := http.NewRequest(http.MethodGet, "https://"+l.Addr().String()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SetBasicAuth("x", s.Token)
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 5)
+		if _, err := io.ReadFull(resp.Body, b); err != nil || resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+			t.Errorf("%s: %s %s %v", path, resp.Proto, resp.Status, err)
+		}
+		resp.Body.Close()
+	}
+	client.CloseIdleConnections()
 }

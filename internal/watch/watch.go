@@ -88,6 +88,7 @@ func New(o Order) *Watch {
 
 // Run watches until ctx is done, and has then ended everything that it began.
 func (w *Watch) Run(ctx context.Context) {
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	for i, node := range w.o.Nodes {
 		wait := w.o.Every * time.Duration(i) / time.Duration(len(w.o.Nodes)) // not all at once
 		w.wg.Go(func() {
@@ -119,6 +120,10 @@ func (w *Watch) Run(ctx context.Context) {
 	w.wg.Wait()
 	w.save()
 }
+
+// gcPercent is half of Go's usual: it runs for weeks beside other work, so memory counts
+// before time.
+const gcPercent = 50
 
 // freeEvery is how often memory that is not needed any more is given back.
 const (
