@@ -93,6 +93,7 @@ type liveServer struct {
 	mu   sync.Mutex
 	tick int
 	http *http.Server
+	evil string // a name that tries to be markup; "" is none
 }
 
 func (s *liveServer) start() {
@@ -145,6 +146,10 @@ func (s *liveServer) moment(r *http.Request) (history.Live, report.LiveOptions) 
 	defer s.mu.Unlock()
 	l, o := liveMoment(s.tick)
 	o.Open = r.URL.Query().Get("open")
+	if s.evil != "" {
+		o.Title, l.Summary, l.Nodes[0].Name, l.Nodes[1].Ports[0].Why, l.Changes[0].Text, l.Checks.Findings[0].Got, l.Good.Drift[0].To = s.evil, s.evil, s.evil, s.evil, s.evil, s.evil, s.evil
+		l.Pings[0].From, l.Pings[0].Why, o.Links[0].Switch, o.Links[1].Rail = s.evil, s.evil, s.evil, s.evil
+	}
 	return l, o
 }
 
@@ -244,6 +249,31 @@ func TestLivePageInChromium(t *testing.T) {
 	b.open(url, 1200, 1000)
 	b.until("live", isLive)
 	b.picture("doc-watch", false)
+}
+
+// TestHostileLivePageInChromium: what comes with an event is text, too.
+func TestHostileLivePageInChromium(t *testing.T) {
+	b := startBrowser(t)
+	s := &liveServer{t: t, addr: "127.0.0.1:0", evil: `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script><svg onload="document.title='owned'">`}
+	s.start()
+	t.Cleanup(func() { s.http.Close() })
+	url := "http://" + s.addr + "/"
+	b.open(url, 1280, 900)
+	b.until("live", isLive)
+	before := eval[string](b, shown)
+	s.next()
+	b.until("the next moment", fmt.Sprintf(`%s !== %q`, shown, before))
+	time.Sleep(100 * time.Millisecond)
+	if eval[bool](b, `document.title.startsWith("owned")`) {
+		t.Error("it ran")
+	}
+	if n := eval[int](b, `document.querySelectorAll("img, script, [onload], [onerror]").length`); n != 2 {
+		t.Errorf("%d elements that are not ours", n-2)
+	}
+	if !eval[bool](b, `document.querySelector("h1").textContent.includes("<script>")`) {
+		t.Error("the name is not shown as it is")
+	}
+	b.quiet(url)
 }
 
 // TestWatchPageInChromium opens the page of weft watch itself: the first paint is within a

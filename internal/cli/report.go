@@ -18,7 +18,6 @@ import (
 
 	"weft/internal/check"
 	"weft/internal/dump"
-	"weft/internal/fact"
 	"weft/internal/forecast"
 	"weft/internal/format"
 	"weft/internal/load"
@@ -207,8 +206,10 @@ func (a *app) document(ctx context.Context, f *reportFlags) (report.Document, er
 	r := judge(l, check.All)
 	d := report.DocumentOf(l.kase, r)
 	d.Made, d.Weft, d.Taken = time.Now().UTC().Format(time.RFC3339), Version(), taken
-	if slices.ContainsFunc(l.kase.Nodes, func(n *fact.Node) bool { return n.Down != "" }) {
-		a.code = exitIncomplete
+	for _, n := range l.kase.Nodes {
+		if n.Down != "" {
+			a.sayDown(n.Down)
+		}
 	}
 	for _, n := range l.notes {
 		fmt.Fprintln(a.err, "weft: "+n)

@@ -37,6 +37,7 @@ type livePage struct {
 	Ports   []livePortRow
 	MoreP   int
 	GPUs    []liveGPURow
+	MoreG   int
 	Open    *liveOpen
 	Pings   []heatmap
 	Chips   []chip
@@ -232,6 +233,10 @@ func (v *livePage) rows(l history.Live, open string) {
 			}
 		}
 		for _, g := range n.GPUs {
+			if len(v.GPUs) == mostLiveRows {
+				v.MoreG++
+				continue
+			}
 			v.GPUs = append(v.GPUs, liveGPU(n.Name, g))
 		}
 	}
