@@ -60,9 +60,7 @@ func (t *Tracker) state(n *node, p *port, q *PortLook, at time.Time, booted bool
 		if is && !was {
 			hidden--
 		}
-		for range min(back, maxTimes) {
-			p.times = keep(p.times, at)
-		}
+		p.times = keep(p.times, at, back)
 		p.all += back
 		if is && !was && at.Sub(p.since) >= t.rules.Drop {
 			p.back = at

@@ -268,7 +268,7 @@ func (t *Tracker) review(n *node, now time.Time) []Event {
 	}
 	if n.state == "lost" && !n.gone {
 		n.gone = true
-		n.lost = keep(n.lost, now)
+		n.lost = keep(n.lost, now, 1)
 		n.losses++
 		text := fmt.Sprintf("%s is lost: %s", n.name, orWord(n.why, "it does not answer"))
 		if !n.seen.IsZero() {
@@ -294,13 +294,16 @@ func (t *Tracker) tell(name string, at time.Time, events []Event) []Event {
 	return events
 }
 
-// keep adds a time to a bounded list.
-func keep(times []time.Time, at time.Time) []time.Time {
-	if len(times) >= maxTimes {
-		copy(times, times[1:])
-		times = times[:len(times)-1]
+// keep adds a time, so often, to a bounded list.
+func keep(times []time.Time, at time.Time, often int) []time.Time {
+	often = min(often, maxTimes)
+	if over := len(times) + often - maxTimes; over > 0 {
+		times = slices.Delete(times, 0, over)
 	}
-	return append(times, at)
+	for range often {
+		times = append(times, at)
+	}
+	return times
 }
 
 func word(state string) string { return orWord(state, "unknown") }
