@@ -198,7 +198,6 @@ func (a *app) watching(ctx context.Context, f watchFlags) error {
 type watcher struct {
 	*app
 	flags watchFlags
-	want  spec.Spec
 	way   *prove.Way
 
 	mu   sync.Mutex
@@ -216,14 +215,15 @@ func (w *watcher) order() (watch.Order, error) {
 		}
 		return w.replay(o)
 	}
-	want, _, folder, err := w.spec(nil)
-	if err != nil {
-		return o, err
+	var want spec.Spec
+	folder := "."
+	if !f.node {
+		var err error
+		if want, _, folder, err = w.spec(nil); err != nil {
+			return o, err
+		}
 	}
-	if f.node {
-		want = spec.Spec{}
-	}
-	w.want, w.folder = want, folder
+	w.folder = folder
 	asks, source, err := w.asks(want)
 	if err != nil {
 		return o, err
