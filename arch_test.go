@@ -70,7 +70,7 @@ var layers = []layer{
 	{"internal/meter", false, []string{"trial", "collective", "verbs", "history", "watch/local"}},
 	{"internal/prove", false, []string{"exec", "bring", "meter", "verbs", "collective", "rehearsal", "trial", "check", "fact", "topo", "unit", "nodeset", "format/perftest", "format/nccltests", "format/nccllog", "transport"}},
 	{"internal/serve", false, []string{"exec", "job", "format/englog", "format/raystatus", "format/nccllog", "transport", "trial", "check", "prove", "meter"}},
-	{"internal/watch", false, []string{"exec", "meter", "prove", "trial", "history", "fact", "report", "watch/local"}},
+	{"internal/watch", false, []string{"exec", "verbs", "meter", "prove", "trial", "history", "fact", "report", "watch/local"}},
 	{"internal/lab/own", false, nil},
 	{"internal/lab/ib", false, []string{"lab/own"}},
 	{"internal/lab/wire", false, nil},

@@ -106,7 +106,7 @@ type LivePort struct {
 	Phys     string              `json:"phys,omitempty"`
 	For      float64             `json:"for"` // seconds in State, as far as it was watched
 	Rate     fact.Val[unit.Rate] `json:"rate"`
-	MTU      fact.Val[int]       `json:"mtu"` // of the netdev, bytes
+	MTU      fact.Val[int]       `json:"mtu"` // bytes, of the netdev; of InfiniBand the packet size in force
 	GIDs     int                 `json:"gids"`
 	Health   Health              `json:"health"`
 	Level    Level               `json:"level"`

@@ -32,7 +32,7 @@ type PortLook struct {
 	State   string              `json:"state,omitempty"`
 	Phys    string              `json:"phys,omitempty"`
 	Rate    fact.Val[unit.Rate] `json:"rate"`
-	MTU     fact.Val[int]       `json:"mtu"`     // of the netdev
+	MTU     fact.Val[int]       `json:"mtu"`     // of the netdev; of InfiniBand the packet size in force
 	Carrier fact.Val[uint64]    `json:"carrier"` // carrier_down_count of the netdev
 	GIDs    []string            `json:"gids,omitempty"`
 	GIDd    bool                `json:"gidd,omitempty"` // the GID table was read this time

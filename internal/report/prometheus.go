@@ -93,7 +93,7 @@ var fixed = []Metric{
 	{"weft_port_level", "gauge", onPort, "How bad it is: 0 pass, 1 skip, 2 warn, 3 unknown, 4 fail."},
 	{"weft_port_state_change_timestamp_seconds", "gauge", onPort, "When the port last went up or down, as far as it was watched."},
 	{"weft_port_rate_bytes_per_second", "gauge", onPort, "What the port can carry in each direction."},
-	{"weft_port_mtu_bytes", "gauge", onPort, "MTU of the port's interface."},
+	{"weft_port_mtu_bytes", "gauge", onPort, "MTU of the port's interface; of InfiniBand the packet size in force."},
 	{"weft_port_gids", "gauge", onPort, "Entries of the port's GID table."},
 	{"weft_port_flaps_total", "counter", onPort, "Times that the port came back up."},
 	{"weft_port_flaps_recent", "gauge", onPort, "Times that the port came back up within the last 12 hours."},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"weft/internal/history"
 	"weft/internal/meter"
 	"weft/internal/prove"
+	"weft/internal/verbs"
 	"weft/internal/watch/local"
 )
 
@@ -50,7 +52,18 @@ type here struct{ *local.Reader }
 
 // Here opens this machine.
 func Here(root string) func(context.Context, string) (Source, error) {
-	return func(context.Context, string) (Source, error) { return here{local.New(root)}, nil }
+	library := sync.OnceValues(verbs.Load)
+	return func(context.Context, string) (Source, error) {
+		r := local.New(root)
+		r.MTU = func(device string, port int) (int, bool) {
+			lib, err := library()
+			if err != nil {
+				return 0, false
+			}
+			return meter.MTU(lib, device, port)
+		}
+		return here{r}, nil
+	}
 }
 
 func (h here) Look(context.Context) (*history.Look, error) { return h.Reader.Look(time.Now()), nil }

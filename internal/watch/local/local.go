@@ -31,6 +31,10 @@ const maxOpen = 8192
 type Reader struct {
 	root string // "/" but in tests
 
+	// MTU tells the packet size in force of an InfiniBand port, which is in no file; nil
+	// is not known. It is asked as seldom as GIDs are read.
+	MTU func(device string, port int) (int, bool)
+
 	mu    sync.Mutex
 	boot  string
 	ports []*port
@@ -55,11 +59,10 @@ type port struct {
 	carrier  *file
 	files    []string // counters that are files, by name
 	counters []*file
-	names    []string // of all counters, by name
-	order    []int    // where each of the files, and after them each of the stats, is among names
-	stats    *stats   // counters of the interface; nil when there are none
-	table    []string // GIDs, as last read
-	tabled   bool
+	names    []string      // of all counters, by name
+	order    []int         // where each of the files, and after them each of the stats, is among names
+	stats    *stats        // counters of the interface; nil when there are none
+	active   fact.Val[int] // packet size in force, of InfiniBand
 }
 
 // New makes a reader of the machine below root.
@@ -145,7 +148,14 @@ func (r *Reader) read(p *port, q *history.PortLook, now time.Time, table bool) {
 	}
 	if table {
 		q.GIDs, q.GIDd = r.readGIDs(p)
-		p.table, p.tabled = q.GIDs, q.GIDd
+		if p.look.Layer == "InfiniBand" && r.MTU != nil && q.State == "ACTIVE" {
+			if mtu, ok := r.MTU(p.look.Device, p.look.Num); ok {
+				p.active = fact.Some(mtu)
+			}
+		}
+	}
+	if p.look.Layer == "InfiniBand" { // IPoIB has an MTU of its own, which is none of RDMA's
+		q.MTU = p.active
 	}
 }
 

@@ -207,3 +207,20 @@ func TestAMD(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestMTUOfInfiniBand: the packet size in force is in no file, and IPoIB's is another thing.
+func TestMTUOfInfiniBand(t *testing.T) {
+	m, r := machine(t, 1)
+	set(t, m, tree.Port(0)+"/link_layer", "InfiniBand")
+	if mtu := r.Look(start).Ports[0].MTU; mtu.Known() {
+		t.Errorf("it is %v, and nobody was asked", mtu)
+	}
+	asked := 0
+	r.MTU = func(device string, port int) (int, bool) { asked++; return 4096, device == "mlx5_0" && port == 1 }
+	for i := range 10 {
+		l := r.Look(start.Add(gidsEvery + time.Duration(i)*time.Second))
+		if mtu := l.Ports[0].MTU.Or(0); mtu != 4096 || asked != 1 {
+			t.Fatalf("look %d: %d, asked %d times", i, mtu, asked)
+		}
+	}
+}
