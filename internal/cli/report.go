@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"weft/internal/check"
 	"weft/internal/dump"
+	"weft/internal/fact"
 	"weft/internal/forecast"
 	"weft/internal/format"
 	"weft/internal/load"
@@ -262,26 +264,38 @@ func (a *app) keptLook(f *reportFlags) (*look, error) {
 		return nil, nil
 	}
 	l := &look{source: "weft.yaml"}
-	if l.dump, l.notes, err = a.readFrom(kept[len(kept)-1]); err != nil {
-		return nil, err
+	var was struct { // the look before, read at the same time
+		dump  *dump.Dump
+		facts fact.Cluster
+		err   error
 	}
-	if err := a.only(l.dump); err != nil {
-		return nil, err
-	}
-	l.kase = &check.Case{Cluster: format.Facts(l.dump), Want: want}
-	if len(kept) > 1 {
-		before, _, err := a.readFrom(kept[len(kept)-2])
-		if err == nil {
-			err = a.only(before)
-		}
-		if err == nil { // else reportSince says so
-			facts := format.Facts(before)
-			l.kase.Before, f.before = &facts, takenOf(before)
-			was, _ := time.Parse(time.RFC3339, f.before) // zero when it does not say
-			is, err := time.Parse(time.RFC3339, takenOf(l.dump))
-			if err == nil && !was.IsZero() {
-				l.kase.Since = is.Sub(was)
+	var wg sync.WaitGroup
+	if n := len(kept); n > 1 {
+		wg.Go(func() {
+			if was.dump, _, was.err = a.readFrom(kept[n-2]); was.err == nil {
+				was.err = a.only(was.dump)
 			}
+			if was.err == nil {
+				was.facts = format.Facts(was.dump)
+			}
+		})
+	}
+	l.dump, l.notes, err = a.readFrom(kept[len(kept)-1])
+	if err == nil {
+		err = a.only(l.dump)
+	}
+	if err == nil {
+		l.kase = &check.Case{Cluster: format.Facts(l.dump), Want: want}
+	}
+	wg.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if was.dump != nil && was.err == nil { // else reportSince says why not
+		l.kase.Before, f.before = &was.facts, takenOf(was.dump)
+		then, _ := time.Parse(time.RFC3339, f.before) // zero when it does not say
+		if is, err := time.Parse(time.RFC3339, takenOf(l.dump)); err == nil && !then.IsZero() {
+			l.kase.Since = is.Sub(then)
 		}
 	}
 	return l, nil
