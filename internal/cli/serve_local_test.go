@@ -16,7 +16,8 @@ import (
 
 // These tests run weft serve whole: two nodes are two mount namespaces of this machine, ssh
 // and systemd are shell scripts (testdata/serve), Ray and the engine are the lab's stand-in.
-// What real systemd, sshd and RDMA make of it is shown by internal/lab.
+// With WEFT_SERVE_SYSTEMD=1 each node has a real systemd and journal, for which everything of
+// this machine is read-only. Real ssh and RDMA are shown by internal/lab.
 
 // built is weft and the stand-in, built once.
 var built = sync.OnceValues(func() (string, error) {
@@ -33,6 +34,8 @@ var built = sync.OnceValues(func() (string, error) {
 	}
 	return dir, nil
 })
+
+var withSystemd = os.Getenv("WEFT_SERVE_SYSTEMD") != ""
 
 // sim is a place with two nodes.
 type sim struct {
@@ -59,7 +62,11 @@ func newSim(t *testing.T) sim {
 	if err := os.Mkdir(filepath.Join(s.dir, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range []string{"ssh", "systemctl", "journalctl", "podman"} {
+	tools := []string{"ssh", "systemctl", "journalctl", "podman"}
+	if withSystemd {
+		tools = []string{"ssh", "boot"}
+	}
+	for _, tool := range tools {
 		b, err := os.ReadFile("testdata/serve/" + tool + ".sh")
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +74,7 @@ func newSim(t *testing.T) sim {
 		s.write("bin/"+tool, string(b))
 	}
 	for _, bin := range []string{"weft", "stand-in"} {
-		if err := os.Symlink(filepath.Join(bins, bin), filepath.Join(s.dir, bin)); err != nil {
+		if err := os.Link(filepath.Join(bins, bin), filepath.Join(s.dir, bin)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,9 +92,13 @@ func (s sim) write(name, text string) {
 // run runs a shell script in the place and returns what it wrote.
 func (s sim) run(script string) string {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 6*time.Minute)
 	defer cancel()
-	place, err := filepath.Abs("testdata/serve/place.sh")
+	name := "place.sh"
+	if withSystemd {
+		name = "place-systemd.sh"
+	}
+	place, err := filepath.Abs("testdata/serve/" + name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -109,7 +120,7 @@ func (s sim) run(script string) string {
 }
 
 const (
-	simUp   = "./weft serve up stand-in/model --bare /opt/standin --tp 2 --context 2048 --yes --accept proof.none,proof.stale,proof.part "
+	simUp   = "./weft serve up stand-in/model --bare /opt/standin --tp 2 --context 2048 --yes --accept proof.none,proof.stale,proof.part,node.clock "
 	simLeft = "\nfor h in vm1 vm2; do ssh -- $h 'find /etc/systemd /etc/containers /var/lib/weft -name \"*weft*\" -o -path \"/var/lib/weft/*\" | sed s/^/LEFT:/; pgrep -af \"^/opt/[s]tandin/\" | sed s/^/RUNS:/'; done\n"
 )
 
@@ -127,12 +138,12 @@ func TestServeLocal(t *testing.T) {
 ./weft serve status; echo status=$?
 ./weft serve logs | tail -50
 ./weft serve logs | ./weft nccl | head -4
-./weft serve up other/model --bare /opt/standin --tp 2 --context 2048 --yes --accept proof.none; echo again=$?
-for h in vm1 vm2; do ssh -- $h 'grep -rl very.secret /etc/systemd /run/sim; stat -c "%a %n" /var/lib/weft/serve/model/*; ps axww -o args | grep -v "sh -c" | grep "very[-_]secret"'; done
+./weft serve up other/model --bare /opt/standin --tp 2 --context 2048 --yes --accept proof.none,node.clock; echo again=$?
+for h in vm1 vm2; do ssh -- $h 'grep -rl very.secret /etc/systemd /run/sim /run/systemd; journalctl -o cat --no-pager -u weft-serve-model | grep -c very.secret | sed s/^/journal=/; stat -c "%a %n" /var/lib/weft/serve/model/*; ps axww -o args | grep -v "sh -c" | grep "very[-_]secret"'; done
 grep -rl very.secret .weft && echo "secret in .weft"
 ./weft serve down; echo down=$?
 ./weft serve status; echo gone=$?` + simLeft)
-	for _, want := range []string{"up=0", "it serves after", "status=0", "Ray has 2 nodes and 2 GPUs", "vm1   engine      active", "again=1", "port.taken     vm1: something listens on port 6379", "600 /var/lib/weft/serve/model/secret.env", "600 /var/lib/weft/serve/model/key", "600 /var/lib/weft/serve/model/env", "NCCL 2.28.3+cuda13.0, 2 ranks", "nothing is left on 2 nodes: 3 parts stopped", "down=0", "gone=2", "vm2 weft-serve-model-ray |"} {
+	for _, want := range []string{"up=0", "it serves after", "status=0", "Ray has 2 nodes and 2 GPUs", "vm1   engine      active", "again=1", "port.taken     vm1: something listens on port 6379", "600 /var/lib/weft/serve/model/secret.env", "600 /var/lib/weft/serve/model/key", "600 /var/lib/weft/serve/model/env", "journal=0", "NCCL 2.28.3+cuda13.0, 2 ranks", "nothing is left on 2 nodes: 3 parts stopped", "down=0", "gone=2", "vm2 weft-serve-model-ray |"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q", want)
 		}
@@ -186,7 +197,7 @@ func TestServeLocalInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newSim(t)
 	out := s.run(fails("slow") + simUp + ` & p=$!
-i=0; while [ $i -lt 60 ]; do sleep 0.5; ssh -- vm1 'test -e /run/sim/weft-serve-model.service.pid' && break; i=$((i+1)); done
+i=0; while [ $i -lt 60 ]; do sleep 0.5; ssh -- vm1 'systemctl is-active -q weft-serve-model' && break; i=$((i+1)); done
 sleep 1; kill -INT $p; wait $p; echo up=$?` + simLeft)
 	for _, want := range []string{"up=130", "weft: interrupted; what was started is stopped and removed on every node"} {
 		if !strings.Contains(out, want) {
@@ -226,7 +237,7 @@ func TestServeLocalLost(t *testing.T) {
 	t.Parallel()
 	s := newSim(t)
 	out := s.run(fails("slow") + simUp + `--silence 1h & p=$!
-i=0; while [ $i -lt 60 ]; do sleep 0.5; ssh -- vm1 'test -e /run/sim/weft-serve-model.service.pid' && break; i=$((i+1)); done
+i=0; while [ $i -lt 60 ]; do sleep 0.5; ssh -- vm1 'systemctl is-active -q weft-serve-model' && break; i=$((i+1)); done
 mv vm2.pid vm2.away; wait $p; echo up=$?; mv vm2.away vm2.pid
 ./weft serve down; echo down=$?` + simLeft)
 	for _, want := range []string{"up=1", "node.lost", "the node has not answered for", "fail  vm2 could not be asked", "weft serve down model", "down=0"} {
@@ -244,7 +255,7 @@ func TestServeLocalCrash(t *testing.T) {
 	t.Parallel()
 	s := newSim(t)
 	out := s.run(simUp + `; echo up=$?
-` + fails("oom") + `ssh -- vm1 'kill -9 $(cat /run/sim/weft-serve-model.service.pid)'; sleep 6
+` + fails("oom") + `ssh -- vm1 'kill -9 $(systemctl show -p MainPID --value weft-serve-model)'; i=0; while [ $i -lt 60 ]; do sleep 1; ssh -- vm1 'systemctl is-failed -q weft-serve-model' && break; i=$((i+1)); done
 ./weft serve status; echo status=$?
 ./weft serve status --json
 ./weft serve down; echo down=$?` + simLeft)
@@ -273,7 +284,7 @@ func TestServeLocalOther(t *testing.T) {
 	s := newSim(t)
 	out := s.run(simUp + `--executor own; echo own=$?
 ./weft serve down
-./weft serve up /opt/standin/model.gguf --engine llamacpp-rpc --bare /opt/standin --pp 2 --context 2048 --yes --accept proof.none; echo llama=$?
+./weft serve up /opt/standin/model.gguf --engine llamacpp-rpc --bare /opt/standin --pp 2 --context 2048 --yes --accept proof.none,node.clock; echo llama=$?
 ./weft serve status; ./weft serve down` + simLeft)
 	for _, want := range []string{"own=0", "its own executor", "llama=0", "RPC server", "RPC goes over TCP"} {
 		if !strings.Contains(out, want) {
@@ -290,7 +301,10 @@ func TestServeLocalOther(t *testing.T) {
 func TestServeLocalByHand(t *testing.T) {
 	t.Parallel()
 	s := newSim(t)
-	by := "./weft serve up stand-in/model --image stand/in:1 --runtime podman --units run --tp 2 --context 2048 --yes --accept proof.none,gpu.seen"
+	if withSystemd {
+		t.Skip("it is about no systemd")
+	}
+	by := "./weft serve up stand-in/model --image stand/in:1 --runtime podman --units run --tp 2 --context 2048 --yes --accept proof.none,node.clock"
 	out := s.run(by + `; echo up=$?
 ./weft serve status; echo status=$?
 ./weft serve down; echo down=$?

@@ -12,11 +12,12 @@ import (
 // sudo stands before what only root may do: weft may be a plain user on the node.
 const sudo = `s=; [ "$(id -u)" = 0 ] || s="sudo -n"; `
 
-// Crash loops are bounded: an engine that died this often within the hour stays down.
+// Starts is how often a part is started within an hour: crash loops are bounded.
+const Starts = 3
+
 const (
-	restarts = 3
-	window   = "1h"
-	pause    = 15 // seconds before it is started again
+	window = "1h"
+	pause  = 15 // seconds before it is started again
 )
 
 // part wraps a program as the order says and adds its files to the node.
@@ -81,7 +82,7 @@ func (l *Launch) unitHead(part *Part, p program) string {
 	if len(after) > 0 {
 		fmt.Fprintf(&b, "After=%s\n", strings.Join(after, " "))
 	}
-	fmt.Fprintf(&b, "StartLimitIntervalSec=%s\nStartLimitBurst=%d\n", window, restarts)
+	fmt.Fprintf(&b, "StartLimitIntervalSec=%s\nStartLimitBurst=%d\n", window, Starts)
 	return b.String()
 }
 

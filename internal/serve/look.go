@@ -223,11 +223,12 @@ func (r *Run) judge(now time.Time) error {
 			}
 			what := fmt.Sprintf("the %s ended with status %d", f.part.Role, f.state.Exit)
 			if f.state.Restarts > 0 {
-				what += fmt.Sprintf(", %d times, and is not started again", f.state.Restarts+1)
+				what += fmt.Sprintf(", %d times, and is not started again", min(f.state.Restarts+1, job.Starts))
 			}
 			return &Failure{ID: "engine.ended", Node: f.node, Part: f.part.Name, What: what, Why: "its last lines may say why; weft knows none of them", Do: "weft serve logs " + r.Launch.Name, Last: f.log.Last}
-		case crashed:
-			r.say("%s: the %s ended and was started again (%d)", f.node, f.part.Role, f.state.Restarts)
+		case f.state.Restarts > f.told:
+			f.told = f.state.Restarts
+			r.say("%s: the %s ended with status %d and is started again (%d of %d)", f.node, f.part.Role, f.state.Exit, min(f.told+1, job.Starts), job.Starts)
 		}
 	}
 	if why, yes := job.Hangs(r.samples, silence); yes {
@@ -275,7 +276,7 @@ func (r *Run) failure(f *follower, e englog.Event) *Failure {
 		}
 	}
 	if f.state.Restarts > 0 {
-		x.Also = append(x.Also, fmt.Sprintf("it was started again %d times", f.state.Restarts))
+		x.Also = append(x.Also, fmt.Sprintf("it was started %d times", min(f.state.Restarts+1, job.Starts)))
 	}
 	return x
 }

@@ -50,6 +50,7 @@ type follower struct {
 	since  time.Time // when it was started
 	ran    bool      // it was seen to run
 	seen   time.Time // when its state was read last
+	told   int       // how many restarts were said
 	failed time.Time // when a failure was said
 	moved  time.Time // when something was said last that is no failure
 }

@@ -54,6 +54,9 @@ var passed = regexp.MustCompile(`\(\w[^()]*?, ip=([0-9a-fA-F.:]+)\)`)
 // escapes are colours: vLLM and Ray paint their lines.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
+// ofSystemd is what systemd says of a unit: it means something, and explains nothing.
+var ofSystemd = regexp.MustCompile(`^(?:\S+\.service: |(?:Started|Stopped|Starting|Stopping|Failed to start) \S+\.service - )`)
+
 // Read says what a line means; ok is false when it means nothing to weft.
 func Read(line string) (e Event, ok bool) {
 	if len(line) > maxLine {
@@ -84,7 +87,7 @@ func Read(line string) (e Event, ok bool) {
 // Reader reads a stream in pieces and keeps what matters of it, in a bounded space.
 type Reader struct {
 	Lines  int      // that were seen
-	Last   []string // the last lines, oldest first
+	Last   []string // the last lines, oldest first, without systemd's own
 	Events []Event  // equal ones once, the first time
 	Said   Event    // the newest progress
 
@@ -134,7 +137,9 @@ func (r *Reader) line(line string) (Event, bool) {
 	if len(line) > maxLine {
 		line = line[:maxLine]
 	}
-	r.Last = append(r.Last, line)
+	if !ofSystemd.MatchString(line) {
+		r.Last = append(r.Last, line)
+	}
 	if len(r.Last) > maxLast {
 		r.Last = append(r.Last[:0], r.Last[1:]...)
 	}

@@ -133,6 +133,15 @@ func TestWorstIsTheCause(t *testing.T) {
 	}
 }
 
+// TestLast wants the engine's last words, not those of systemd after it.
+func TestLast(t *testing.T) {
+	var r Reader
+	r.Add([]byte("Started weft-serve-x.service - weft serve x: engine.\nValueError: this\nweft-serve-x.service: Main process exited, code=exited, status=1/FAILURE\nweft-serve-x.service: Failed with result 'exit-code'.\nweft-serve-x.service: Start request repeated too quickly.\nFailed to start weft-serve-x.service - weft serve x: engine.\n"))
+	if len(r.Last) != 1 || r.Last[0] != "ValueError: this" || r.Lines != 6 || len(r.Events) != 1 || r.Events[0].ID != "start.limit" {
+		t.Errorf("%q %+v", r.Last, r.Events)
+	}
+}
+
 // TestBounded wants flat memory, whatever comes.
 func TestBounded(t *testing.T) {
 	var r Reader

@@ -15,4 +15,5 @@ h=$1; shift
 if [ -n "$g" ]; then printf 'user root\nhostname %s\nport 22\nproxycommand sim\n' "$h"; exit 0; fi
 n=${h#vm}
 [ -e "$SIM/$h.pid" ] || { echo "ssh: connect to host $h port 22: No route to host" >&2; exit 255; }
+[ ! -e "$SIM/bin/boot" ] || exec nsenter -t "$(cat "$SIM/$h.pid")" -m -p -C -u env HOME=/srv/home SIM=/srv/sim PATH=/srv/sim/bin:/usr/bin:/bin:/usr/sbin:/sbin SSH_CONNECTION="10.99.0.9 1000 10.99.0.$n 22" sh -c "cd /; $*"
 exec nsenter -t "$(cat "$SIM/$h.pid")" -m env SIM_HOST="$h" PATH="$SIM/bin:/usr/bin:/bin:/usr/sbin:/sbin" SSH_CONNECTION="10.99.0.9 1000 10.99.0.$n 22" sh -c "cd /; $*"

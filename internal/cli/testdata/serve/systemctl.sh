@@ -5,6 +5,7 @@ cmd=$1; shift
 case $cmd in
 daemon-reload|reset-failed) [ "$cmd" = daemon-reload ] || rm -f $R/*.failed; exit 0;;
 show)
+	case "$*" in *MainPID*) for u in "$@"; do :; done; cat "$R/${u%.service}.service.pid"; exit 0;; esac
 	shift 1; for u in "$@"; do case $u in *.service) break;; esac; done
 	f=/etc/systemd/system/$u
 	[ -e "$f" ] && echo LoadState=loaded || echo LoadState=not-found
@@ -39,6 +40,7 @@ stop)
 	u=$1; s=$(cat "$R/$u.super" 2>/dev/null); [ -n "$s" ] || { echo inactive >"$R/$u.state"; exit 0; }
 	kill -TERM "$s" 2>/dev/null
 	i=0; while [ -e "$R/$u.super" ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done; exit 0;;
-is-active) exit 3;;
+is-failed) for u in "$@"; do :; done; [ "$(cat "$R/${u%.service}.service.state" 2>/dev/null)" = failed ]; exit $?;;
+is-active) for u in "$@"; do :; done; [ "$(cat "$R/${u%.service}.service.state" 2>/dev/null)" = active ]; exit $?;;
 *) exit 0;;
 esac
