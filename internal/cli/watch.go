@@ -392,6 +392,9 @@ func (w *watcher) serve() (*watch.Server, net.Listener, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if info, err := os.Stat(f.tokenFile); err == nil && info.Mode()&0o004 != 0 {
+		fmt.Fprintf(w.err, "weft: %s can be read by everybody on this machine: chmod 600 %s\n", f.tokenFile, shellWord(f.tokenFile))
+	}
 	s := &watch.Server{Token: token}
 	s.TLS.Cert, s.TLS.Key = f.cert, f.key
 	l, err := s.Listen(f.listen)

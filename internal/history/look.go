@@ -281,6 +281,9 @@ func LookOf(n *fact.Node) *Look {
 				q.Carrier = fact.Some(uint64(k))
 			}
 		}
+		if p.IB() {
+			q.MTU = p.ActiveMTU
+		}
 		for _, g := range p.GIDs {
 			q.GIDs = append(q.GIDs, GIDText(g.Index, g.Type, g.GID))
 		}
