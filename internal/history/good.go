@@ -96,7 +96,7 @@ func checkEvents(was, is []LiveFinding) (events []Event) {
 		k := key{f.Check, f.Node, f.Part}
 		if before[k] != f.Level {
 			subject := strings.TrimSpace(f.Node + " " + f.Part)
-			events = append(events, Event{Part: strings.TrimSpace(subject), What: "check", From: string(before[k]), To: string(f.Level), Level: f.Level,
+			events = append(events, Event{Node: f.Node, Part: f.Part, What: "check", From: string(before[k]), To: string(f.Level), Level: f.Level,
 				Text: fmt.Sprintf("%s %s %s: %s", f.Level, f.Check, orWord(subject, "cluster"), orWord(f.Got, f.Why))})
 		}
 		delete(before, k)
@@ -105,7 +105,7 @@ func checkEvents(was, is []LiveFinding) (events []Event) {
 		return cmp.Or(cmp.Compare(a.check, b.check), cmp.Compare(a.node, b.node), cmp.Compare(a.part, b.part))
 	}) {
 		subject := strings.TrimSpace(k.node + " " + k.part)
-		events = append(events, Event{Part: subject, What: "check", From: string(before[k]), To: string(Pass), Level: Pass, Text: fmt.Sprintf("%s %s is right again", k.check, orWord(subject, "cluster"))})
+		events = append(events, Event{Node: k.node, Part: k.part, What: "check", From: string(before[k]), To: string(Pass), Level: Pass, Text: fmt.Sprintf("%s %s is right again", k.check, orWord(subject, "cluster"))})
 	}
 	return events
 }

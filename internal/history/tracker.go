@@ -283,7 +283,10 @@ func (t *Tracker) review(n *node, now time.Time) []Event {
 func (t *Tracker) tell(name string, at time.Time, events []Event) []Event {
 	for i := range events {
 		e := &events[i]
-		e.When, e.Node = at, name
+		e.When = at
+		if e.Node == "" {
+			e.Node = name
+		}
 		if len(t.changes) < MaxChanges {
 			t.changes = append(t.changes, *e)
 		} else {

@@ -296,7 +296,7 @@ func TestCheckMakesANewGoodState(t *testing.T) {
 	if l := s.track.Live(s.now); len(l.Good.Drift) != 0 || l.Good.Why != "weft check found nothing that fails" || l.Level != Pass {
 		t.Errorf("after a check in which all passed: %+v", l.Good)
 	}
-	if len(events) != 1 || events[0].Text != "roce.mtu n1 is right again" {
+	if len(events) != 1 || events[0].Text != "roce.mtu n1 is right again" || events[0].Node != "n1" {
 		t.Errorf("said: %v", events)
 	}
 }
