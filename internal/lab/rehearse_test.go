@@ -176,7 +176,7 @@ func TestRealRehearsePeer(t *testing.T) {
 	}
 	weft, peer := map[string][]float64{}, map[string][]float64{}
 	var how []string
-	for range 5 {
+	for range 3 {
 		for _, over := range []string{"rdma", "tcp"} {
 			peer[over] = append(peer[over], run(peers[over]))
 		}
@@ -186,7 +186,7 @@ func TestRealRehearsePeer(t *testing.T) {
 		}
 	}
 	slices.Sort(how)
-	fmt.Printf("16 KiB all-reduce among 4, medians of 5 alternations; ways taken: %s\n", strings.Join(slices.Compact(how), ", "))
+	fmt.Printf("16 KiB all-reduce among 4, medians of 3 alternations; ways taken: %s\n", strings.Join(slices.Compact(how), ", "))
 	for _, over := range []string{"rdma", "tcp"} {
 		ratio := median(weft[over]) / median(peer[over])
 		fmt.Printf("%-4s weft %7.0f µs   OpenMPI %7.0f µs   ratio %.2f\n", over, median(weft[over]), median(peer[over]), ratio)
