@@ -26,7 +26,8 @@ test: setup ## every test that this machine can run, and a short part of the lab
 	$(GO) test ./...
 	WEFT_LAB_TEST=short $(GO) test -v -count=1 -timeout 40m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
 
-lab-test: setup ## every fault, every trial and all bad luck, on real machines: 50 minutes
+lab-test: setup ## every fault, every trial and all bad luck, on real machines: 60 minutes
+	@scripts/test-setup openmpi-bin libopenmpi-dev
 	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 100m -p 1 -run '^TestReal' -skip '$(apply)' ./internal/lab ./internal/lab/ib
 
 apply-test: setup ## plan, apply and undo on real machines, which are lost at every point
@@ -36,7 +37,7 @@ setup: ## what the tests need besides Go: OpenSSH, qemu, opensm and ibsim
 	@scripts/test-setup
 
 bench: setup ## the figures of the main paths, each beside its peer
-	$(GO) test -run '^$$' -bench "Figure|Fanout" -benchtime 1x ./internal/collect ./internal/check ./internal/plan ./internal/trial ./internal/verbs ./internal/exec ./internal/lab/wire
+	$(GO) test -run '^$$' -bench "Figure|Fanout" -benchtime 1x ./internal/collect ./internal/check ./internal/plan ./internal/trial ./internal/verbs ./internal/bench ./internal/watch ./internal/exec ./internal/lab/wire
 
 fuzz: ## every fuzz target for FUZZTIME
 	@scripts/fuzz $(FUZZTIME)
