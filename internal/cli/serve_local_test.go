@@ -43,10 +43,14 @@ type sim struct {
 	dir string
 }
 
-func newSim(t *testing.T) sim {
+// newSim makes one, or skips the test; the longer ones run with WEFT_SERVE_TEST=full.
+func newSim(t *testing.T, full bool) sim {
 	t.Helper()
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		t.Skip("starts namespaces and processes")
+	case full && os.Getenv("WEFT_SERVE_TEST") != "full" && !withSystemd:
+		t.Skip("WEFT_SERVE_TEST=full runs it")
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for namespaces")
@@ -131,7 +135,7 @@ func fails(word string) string {
 // TestServeLocal starts, looks, and takes away: nothing is left, no secret was shown.
 func TestServeLocal(t *testing.T) {
 	t.Parallel()
-	s := newSim(t)
+	s := newSim(t, false)
 	s.write("key", "sk-very-secret-key\n")
 	s.write("token", "hf_very_secret_token\n")
 	out := s.run(simUp + `--api-key-file key --token-file token; echo up=$?
@@ -175,7 +179,7 @@ func TestServeLocalFails(t *testing.T) {
 	} {
 		t.Run(x.word, func(t *testing.T) {
 			t.Parallel()
-			s := newSim(t)
+			s := newSim(t, x.word != "oom" && x.word != "hang")
 			if x.word == "tpu" {
 				x.flags += " --join 8s"
 			}
@@ -195,7 +199,7 @@ func TestServeLocalFails(t *testing.T) {
 // TestServeLocalInterrupted wants everything gone after Ctrl-C while it starts.
 func TestServeLocalInterrupted(t *testing.T) {
 	t.Parallel()
-	s := newSim(t)
+	s := newSim(t, false)
 	out := s.run(fails("slow") + simUp + ` & p=$!
 i=0; while [ $i -lt 60 ]; do sleep 0.5; ssh -- vm1 'systemctl is-active -q weft-serve-model' && break; i=$((i+1)); done
 sleep 1; kill -INT $p; wait $p; echo up=$?` + simLeft)
@@ -213,7 +217,7 @@ sleep 1; kill -INT $p; wait $p; echo up=$?` + simLeft)
 // nodes know what to remove; a node that does not answer is not forgotten.
 func TestServeLocalDown(t *testing.T) {
 	t.Parallel()
-	s := newSim(t)
+	s := newSim(t, true)
 	out := s.run(simUp + `; echo up=$?
 ssh -- vm2 'echo "# mine" >>/etc/systemd/system/weft-serve-model-ray.service'
 mv vm2.pid vm2.away; ./weft serve down; echo away=$?; mv vm2.away vm2.pid
@@ -235,7 +239,7 @@ ssh -- vm2 'rm /etc/systemd/system/weft-serve-model-ray.service'
 // forgotten.
 func TestServeLocalLost(t *testing.T) {
 	t.Parallel()
-	s := newSim(t)
+	s := newSim(t, true)
 	out := s.run(fails("slow") + simUp + `--silence 1h & p=$!
 i=0; while [ $i -lt 60 ]; do sleep 0.5; ssh -- vm1 'systemctl is-active -q weft-serve-model' && break; i=$((i+1)); done
 mv vm2.pid vm2.away; wait $p; echo up=$?; mv vm2.away vm2.pid
@@ -253,7 +257,7 @@ mv vm2.pid vm2.away; wait $p; echo up=$?; mv vm2.away vm2.pid
 // TestServeLocalCrash: an engine that dies later is started again, said, and bounded.
 func TestServeLocalCrash(t *testing.T) {
 	t.Parallel()
-	s := newSim(t)
+	s := newSim(t, true)
 	out := s.run(simUp + `; echo up=$?
 ` + fails("oom") + `ssh -- vm1 'kill -9 $(systemctl show -p MainPID --value weft-serve-model)'; i=0; while [ $i -lt 60 ]; do sleep 1; ssh -- vm1 'systemctl is-failed -q weft-serve-model' && break; i=$((i+1)); done
 ./weft serve status; echo status=$?
@@ -281,7 +285,7 @@ func TestServeLocalCrash(t *testing.T) {
 // TestServeLocalOther: vLLM's own executor and llama.cpp's RPC start without Ray.
 func TestServeLocalOther(t *testing.T) {
 	t.Parallel()
-	s := newSim(t)
+	s := newSim(t, true)
 	out := s.run(simUp + `--executor own; echo own=$?
 ./weft serve down
 ./weft serve up /opt/standin/model.gguf --engine llamacpp-rpc --bare /opt/standin --pp 2 --context 2048 --yes --accept proof.none,node.clock; echo llama=$?
@@ -300,7 +304,7 @@ func TestServeLocalOther(t *testing.T) {
 // podman), with Ray's engine inside the container of its head.
 func TestServeLocalByHand(t *testing.T) {
 	t.Parallel()
-	s := newSim(t)
+	s := newSim(t, true)
 	if withSystemd {
 		t.Skip("it is about no systemd")
 	}

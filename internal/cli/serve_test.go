@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,6 +145,21 @@ func TestServeBadInput(t *testing.T) {
 		code, out, errOut := weft(t, x.args...)
 		if code != x.code || !strings.Contains(errOut, x.says) || strings.Contains(out+errOut, "\x1b") {
 			t.Errorf("weft %q: exit %d, want %d with %q\n%s%s", x.args, code, x.code, x.says, out, errOut)
+		}
+	}
+}
+
+func TestServeListen(t *testing.T) {
+	for in, want := range map[string]string{"": "invalid IP 0", ":9000": "invalid IP 9000", "10.0.0.1": "10.0.0.1 0", "10.0.0.1:81": "10.0.0.1 81", "::1": "::1 0", "[::1]:82": "::1 82", "[::1]": "::1 0", "0.0.0.0": "0.0.0.0 0"} {
+		f := serveFlags{listen: in}
+		if err := f.readListen(); err != nil || fmt.Sprint(f.Listen, " ", f.Port) != want && fmt.Sprint(f.Listen, f.Port) != want {
+			t.Errorf("%q is %v %d, %v; want %s", in, f.Listen, f.Port, err, want)
+		}
+	}
+	for _, bad := range []string{"nonsense", ":0", ":99999", ":-1", "10.0.0.1:0", "10.0.0.1:x", "host:80"} {
+		f := serveFlags{listen: bad}
+		if err := f.readListen(); err == nil {
+			t.Errorf("%q is %v %d", bad, f.Listen, f.Port)
 		}
 	}
 }

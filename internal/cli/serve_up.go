@@ -149,7 +149,7 @@ func (a *app) serveModel(ctx context.Context, f serveFlags) error {
 }
 
 func (f *serveFlags) help() string {
-	if f.Known != nil && (strings.Contains(f.Model, "/") || f.Model != "") {
+	if f.Known != nil {
 		return "weft forecast --model " + shellWord(f.Model)
 	}
 	return "weft serve up --help"
@@ -180,25 +180,8 @@ func (f *serveFlags) read() error {
 	if f.silence < 5*time.Second || f.silence > 24*time.Hour {
 		return fail(help, "--silence %v: want 5s to 24h", f.silence)
 	}
-	if f.listen != "" {
-		host, port := f.listen, ""
-		if i := strings.LastIndexByte(f.listen, ':'); i >= 0 && !strings.HasSuffix(f.listen, "]") && strings.Count(f.listen, ":") != 2 || strings.HasPrefix(f.listen, "[") {
-			host, port = f.listen[:max(i, 0)], f.listen[max(i, 0)+1:]
-		}
-		if host = strings.Trim(host, "[]"); host != "" {
-			addr, err := netip.ParseAddr(host)
-			if err != nil {
-				return fail(help, "--listen %s: want ADDRESS, ADDRESS:PORT or :PORT", f.listen)
-			}
-			f.Listen = addr
-		}
-		if port != "" {
-			n, err := strconv.Atoi(port)
-			if err != nil || n < 1 || n > 65535 {
-				return fail(help, "--listen %s: port %q is none", f.listen, port)
-			}
-			f.Port = n
-		}
+	if err := f.readListen(); err != nil {
+		return err
 	}
 	if f.config != "" {
 		b, err := readLimited(f.config, forecast.MaxConfig)
@@ -212,6 +195,27 @@ func (f *serveFlags) read() error {
 		f.Known = &m
 	} else if m, err := forecast.ModelByName(baseName(f.Model)); err == nil {
 		f.Known = &m
+	}
+	return nil
+}
+
+// readListen reads ADDRESS, ADDRESS:PORT or :PORT.
+func (f *serveFlags) readListen() error {
+	if port, ok := strings.CutPrefix(f.listen, ":"); ok && !strings.Contains(port, ":") {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return fail("weft serve up --help", "--listen %s: port %q is none", f.listen, port)
+		}
+		f.Port = int(n)
+		return nil
+	}
+	if at, err := netip.ParseAddrPort(f.listen); err == nil && at.Port() > 0 {
+		f.Listen, f.Port = at.Addr(), int(at.Port())
+		return nil
+	}
+	var err error
+	if f.Listen, err = netip.ParseAddr(strings.Trim(f.listen, "[]")); err != nil && f.listen != "" {
+		return fail("weft serve up --help", "--listen %s: want ADDRESS, ADDRESS:PORT or :PORT", f.listen)
 	}
 	return nil
 }

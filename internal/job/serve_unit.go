@@ -73,7 +73,7 @@ func (l *Launch) unitHead(part *Part, p program) string {
 	var after []string
 	if l.Runtime == "docker" {
 		after = append(after, "docker.service")
-		b.WriteString("Requires=docker.service\n")
+		b.WriteString("Wants=docker.service\n") // where docker comes otherwise, there is none of this name
 	}
 	if p.after != "" {
 		after = append(after, p.after+".service")

@@ -94,16 +94,14 @@ func (r *Run) write(ctx context.Context, node string) error {
 	}
 	for _, v := range n.Env {
 		if v.Name == "HF_HOME" && r.Launch.Bare == "" {
-			if _, err := r.sh(ctx, node, fmt.Sprintf(put, cacheOf(r.Launch)+"/.weft", made, 0o600), "models are kept here by weft serve\n", short); err != nil {
+			script := fmt.Sprintf("test ! -d '%s' || exit 0\n", r.Launch.CacheFolder) + fmt.Sprintf(put, r.Launch.CacheFolder+"/.weft", made, 0o600)
+			if _, err := r.sh(ctx, node, script, "models are kept here by weft serve\n", short); err != nil {
 				return r.stopped(ctx, node, "", "the folder of models could not be made", err)
 			}
 		}
 	}
 	return nil
 }
-
-// cacheOf is the folder of the node that containers see as the cache.
-func cacheOf(l *job.Launch) string { return l.CacheFolder }
 
 // makeFolder makes the launch's own folder and notes what had to be made.
 func makeFolder(folder, made string) string {
