@@ -158,10 +158,10 @@ func (s *liveServer) next() { s.mu.Lock(); s.tick++; s.mu.Unlock() }
 // until waits for a script to be true.
 func (b *browser) until(what, script string) {
 	b.t.Helper()
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(time.Minute)
 	for !eval[bool](b, script) {
 		if time.Now().After(end) {
-			b.t.Fatalf("not within 20 s: %s; the page says %q", what, eval[string](b, `document.getElementById("state").textContent`))
+			b.t.Fatalf("not within a minute: %s; the page says %q", what, eval[string](b, `document.getElementById("state").textContent`))
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -312,6 +312,7 @@ func TestWatchPageInChromium(t *testing.T) {
 			}
 			b.picture("watch-"+name, false)
 			b.quiet(url)
+			b.open("about:blank", 1280, 900) // before the server ends, which a page would tell
 		})
 	}
 }
