@@ -111,7 +111,7 @@ func netOf(nodes []NodeLine, links []trial.Link, worst, said map[string]string) 
 				p.mark = cmp.Or(worst[key], "up")
 			}
 			p.title += after("; ", said[key])
-			if said[key] != "" && p.class == "up" {
+			if said[key] != "" && (p.class == "up" || p.mark == "fail" && p.class == "narrow") {
 				p.says += "; " + said[key]
 			}
 			net[i].ports = append(net[i].ports, p)
