@@ -65,7 +65,7 @@ func (m *mesh) weigh(c *claim, explained []bool, room []float64) {
 			}
 			t := &m.ties[i]
 			w := m.worth(t, size)
-			if w < against || slices.Min(t.runs)-m.levels[t.like] < m.always(c, size) {
+			if w < against || bestRun(c, t)-m.levels[t.like] < m.always(c, size) {
 				contra++
 			}
 			total += w
@@ -95,6 +95,19 @@ func (m *mesh) always(c *claim, size float64) float64 {
 		return m.least
 	}
 	return size / 3
+}
+
+// manyRuns is from how many runs on one may be lucky: a link that loses packets now and
+// then loses none.
+const manyRuns = 4
+
+// bestRun is how bad the best run of a tie was that counts: of many the second, except
+// where a pair is accused, for which nobody else speaks.
+func bestRun(c *claim, t *tie) float64 {
+	if c.kind == "pair" || len(t.runs) < manyRuns {
+		return slices.Min(t.runs)
+	}
+	return slices.Sorted(slices.Values(t.runs))[1]
 }
 
 // sure reports whether a worsening is more than the runs that tell it, and those that it is
