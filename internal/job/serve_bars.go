@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weft/internal/check"
@@ -243,9 +244,8 @@ func Listening(tables string) (ports []int) {
 			continue
 		}
 		i := strings.LastIndexByte(f[1], ':')
-		var port int
-		if n, err := fmt.Sscanf(f[1][i+1:], "%X", &port); n == 1 && err == nil && port > 0 && port < 1<<16 && !slices.Contains(ports, port) {
-			ports = append(ports, port)
+		if port, err := strconv.ParseUint(f[1][i+1:], 16, 16); err == nil && port > 0 && !slices.Contains(ports, int(port)) {
+			ports = append(ports, int(port))
 		}
 	}
 	slices.Sort(ports)

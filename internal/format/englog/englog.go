@@ -66,8 +66,8 @@ func Read(line string) (e Event, ok bool) {
 		line = line[i+1:] // of a progress bar, its last state
 	}
 	line = strings.TrimSpace(escapes.ReplaceAllString(line, ""))
-	if line == "" {
-		return e, false
+	if line == "" || strings.Contains(line, " NCCL INFO ") && !strings.Contains(line, "No device found") && !strings.Contains(line, "network Socket") && !strings.Contains(line, "libibverbs") {
+		return e, false // NCCL tells thousands of things: weft nccl reads them
 	}
 	for _, r := range Rules {
 		m := r.Match.FindStringSubmatchIndex(line)

@@ -62,7 +62,7 @@ func others(f map[string]string) (peers []string, err error) {
 		for _, p := range strings.Split(list, ",") {
 			c, err := net.DialTimeout("tcp", p, 5*time.Second)
 			if err != nil {
-				return nil, fmt.Errorf("E Failed to connect to %s", p)
+				return nil, words("E Failed to connect to %s", p)
 			}
 			c.Close()
 			host, _, _ := net.SplitHostPort(p)
@@ -78,7 +78,7 @@ func others(f map[string]string) (peers []string, err error) {
 	for n := 10; ; n += 10 {
 		here, err := members(os.Getenv("RAY_ADDRESS"))
 		if err != nil {
-			return nil, fmt.Errorf("ConnectionError: Could not find any running Ray instance at %s", os.Getenv("RAY_ADDRESS"))
+			return nil, words("ConnectionError: Could not find any running Ray instance at %s", os.Getenv("RAY_ADDRESS"))
 		}
 		var gpus float64
 		peers = nil
@@ -205,7 +205,7 @@ func meet(f map[string]string) (peers []string, err error) {
 			}
 			time.Sleep(time.Second)
 		}
-		return nil, fmt.Errorf("torch.distributed.DistNetworkError: The client socket has timed out while trying to connect to (%s)", at)
+		return nil, words("torch.distributed.DistNetworkError: The client socket has timed out while trying to connect to (%s)", at)
 	}
 	if all < 2 {
 		return nil, nil

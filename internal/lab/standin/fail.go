@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +43,7 @@ func failing() error {
 		say("(EngineCore pid=%d) ERROR [core.py:396] EngineCore failed to start.", os.Getpid())
 		os.Exit(1)
 	case "crash":
-		return fmt.Errorf("Traceback (most recent call last): something that nobody knows")
+		return words("Traceback (most recent call last): something that nobody knows")
 	case "killed":
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "slow":

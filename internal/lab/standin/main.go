@@ -8,6 +8,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func main() {
 		f["model"] = f["m"]
 		err = engine(f)
 	default:
-		err = fmt.Errorf("%s: error: unrecognized arguments: %s", name, strings.Join(args, " "))
+		err = words("%s: error: unrecognized arguments: %s", name, strings.Join(args, " "))
 	}
 	if err != nil {
 		say("%v", err)
@@ -44,6 +45,9 @@ func main() {
 
 // say prints a line as engines do.
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// words is an error in the words of the program that this stands in for.
+func words(format string, args ...any) error { return errors.New(fmt.Sprintf(format, args...)) }
 
 // info prints a line with vLLM's head.
 func info(format string, args ...any) {

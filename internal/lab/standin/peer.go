@@ -105,7 +105,7 @@ func nccl(rank int, port string) {
 	line("ncclCommInitRank comm 0xb7d2c5a0%d rank %d nranks 2 cudaDev 0 nvmlDev 0 busId 1000 commId 0x61c8864680b583eb - Init COMPLETE", rank, rank)
 }
 
-// peerServer is a rank that is not the first: it answers for every token.
+// peerServer is a rank that is not the first: it answers for every token, until it cannot.
 func peerServer(ip string) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(peerPort)))
 	if err != nil {
@@ -270,10 +270,8 @@ func rpcServer(f map[string]string) error {
 		select {}
 	}
 	go func() {
-		if err := peerServer(f["H"]); err != nil {
-			say("%v", err)
-			os.Exit(1)
-		}
+		say("%v", peerServer(f["H"]))
+		os.Exit(1)
 	}()
 	l, err := net.Listen("tcp", net.JoinHostPort(f["H"], f["p"]))
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -95,7 +94,7 @@ func rayWorker(head string, me member) error {
 				c.Close()
 			}
 			if time.Since(start) > patience {
-				return fmt.Errorf("[%s E %d %d] gcs_rpc_client.h:537: Failed to connect to GCS within 60 seconds. GCS may have been killed.", time.Now().Format("2006-01-02 15:04:05,000"), os.Getpid(), os.Getpid())
+				return words("[%s E %d %d] gcs_rpc_client.h:537: Failed to connect to GCS within 60 seconds. GCS may have been killed.", time.Now().Format("2006-01-02 15:04:05,000"), os.Getpid(), os.Getpid())
 			}
 			say("[%s W %d %d] rpc_client.h:153: Failed to connect to GCS at address %s within 5 seconds.", time.Now().Format("2006-01-02 15:04:05,000"), os.Getpid(), os.Getpid(), head)
 			time.Sleep(5 * time.Second)
@@ -107,16 +106,14 @@ func rayWorker(head string, me member) error {
 		say("Ray runtime started.")
 		if me.GPUs > 0 {
 			go func() {
-				if err := peerServer(me.IP); err != nil {
-					say("%v", err)
-					os.Exit(1)
-				}
+				say("%v", peerServer(me.IP))
+				os.Exit(1)
 			}()
 		}
 		in := bufio.NewReader(c)
 		for {
 			if _, err := in.ReadString('\n'); err != nil {
-				return fmt.Errorf("raylet: The node with node ID stand-in has been marked dead because the head went away")
+				return words("raylet: The node with node ID stand-in has been marked dead because the head went away")
 			}
 		}
 	}
@@ -141,7 +138,7 @@ func members(head string) ([]member, error) {
 func rayStatus(f map[string]string) error {
 	here, err := members(f["address"])
 	if err != nil {
-		return fmt.Errorf("Ray cluster is not found at %s", f["address"])
+		return words("Ray cluster is not found at %s", f["address"])
 	}
 	var gpus, tpus float64
 	say("======== Autoscaler status: %s ========\nNode status\n---------------------------------------------------------------\nActive:", time.Now().Format("2006-01-02 15:04:05.000000"))
