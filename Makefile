@@ -37,7 +37,7 @@ setup: ## what the tests need besides Go: OpenSSH, qemu, opensm and ibsim
 	@scripts/test-setup
 
 bench: setup ## the figures of the main paths, each beside its peer
-	$(GO) test -run '^$$' -bench "Figure|Fanout" -benchtime 1x ./internal/collect ./internal/check ./internal/plan ./internal/trial ./internal/verbs ./internal/bench ./internal/watch ./internal/exec ./internal/lab/wire
+	$(GO) test -run '^$$' -bench "Figure|Fanout" -benchtime 1x ./internal/collect ./internal/check ./internal/plan ./internal/trial ./internal/verbs ./internal/bench ./internal/watch ./internal/exec ./internal/cli ./internal/lab/wire
 
 fuzz: ## every fuzz target for FUZZTIME
 	@scripts/fuzz $(FUZZTIME)
