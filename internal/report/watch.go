@@ -140,12 +140,11 @@ func PortRow(p history.LivePort) []string {
 		rate = r.String()
 	}
 	errors := ""
-	for _, t := range p.Trouble {
-		errors = fmt.Sprintf("%s %s", t.Name, PerSecond(t.Rate))
-		if t.Rate == 0 {
+	if len(p.Trouble) > 0 {
+		t := p.Trouble[0]
+		if errors = fmt.Sprintf("%s %s", t.Name, PerSecond(t.Rate)); t.Rate == 0 {
 			errors = fmt.Sprintf("%s +%d", t.Name, t.Grew)
 		}
-		break
 	}
 	if n := len(p.Trouble); n > 1 {
 		errors += fmt.Sprintf(" and %d more", n-1)
