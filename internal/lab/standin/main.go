@@ -8,7 +8,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,7 +46,7 @@ func main() {
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
 // words is an error in the words of the program that this stands in for.
-func words(format string, args ...any) error { return errors.New(fmt.Sprintf(format, args...)) }
+func words(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // info prints a line with vLLM's head.
 func info(format string, args ...any) {
