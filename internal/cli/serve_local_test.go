@@ -21,8 +21,12 @@ import (
 
 // built is weft and the stand-in, built once.
 var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "weft-serve")
+	cache, err := os.UserCacheDir()
 	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "weft", "serve-test") // the same each time: nothing piles up
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	for out, pkg := range map[string]string{"weft": "weft/cmd/weft", "stand-in": "weft/internal/lab/standin"} {
@@ -78,9 +82,11 @@ func newSim(t *testing.T, full bool) sim {
 		s.write("bin/"+tool, string(b))
 	}
 	for _, bin := range []string{"weft", "stand-in"} {
-		if err := os.Link(filepath.Join(bins, bin), filepath.Join(s.dir, bin)); err != nil {
+		b, err := os.ReadFile(filepath.Join(bins, bin))
+		if err != nil {
 			t.Fatal(err)
 		}
+		s.write(bin, string(b))
 	}
 	s.write("weft.yaml", "name: sim\nnodes:\n  - name: vm1\n  - name: vm2\n")
 	return s
