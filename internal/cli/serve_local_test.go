@@ -131,7 +131,7 @@ func (s sim) run(script string) string {
 
 const (
 	simUp   = "./weft serve up stand-in/model --bare /opt/standin --tp 2 --context 2048 --yes --accept proof.none,proof.stale,proof.part,node.clock "
-	simLeft = "\nfor h in vm1 vm2; do ssh -- $h 'find /etc/systemd /etc/containers /var/lib/weft -name \"*weft*\" -o -path \"/var/lib/weft/*\" | sed s/^/LEFT:/; pgrep -af \"^/opt/[s]tandin/\" | sed s/^/RUNS:/'; done\n"
+	simLeft = "\nfor h in vm1 vm2; do ssh -- $h 'find /etc/systemd /etc/containers /var/lib/weft -name \"*weft*\" -o -path \"/var/lib/weft/*\" | sed s/^/LEFT:/; pgrep -af \"^/opt/[s]tandin/\" | sed s/^/RUNS:/; systemctl list-units --all --plain --no-legend \"weft-serve*\" | grep -v \" not-found \" | sed s/^/LEFT:/'; done\n"
 )
 
 func fails(word string) string {

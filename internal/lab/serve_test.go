@@ -61,7 +61,7 @@ func tell(t *testing.T, l lab.Lab, s lab.State, word string) {
 func made(t *testing.T, l lab.Lab, s lab.State) (all string) {
 	t.Helper()
 	for _, n := range s.Nodes {
-		all += n.Name + "\n" + inside(t, l, n.Name, `find /etc /var/lib/weft -newermt '2000-01-01' -name '*weft-serve*' 2>/dev/null; ls -A /var/lib/weft/serve 2>/dev/null; systemctl list-units --all --no-legend --plain 'weft-serve*'; pgrep -af '^/opt/standin/' || true`)
+		all += n.Name + "\n" + inside(t, l, n.Name, `find /etc /var/lib/weft -newermt '2000-01-01' -name '*weft-serve*' 2>/dev/null; ls -A /var/lib/weft/serve 2>/dev/null; systemctl list-units --all --no-legend --plain 'weft-serve*' | grep -v ' not-found ' || true; pgrep -af '^/opt/standin/' || true`)
 	}
 	return all
 }
