@@ -31,21 +31,7 @@ func standIn(t *testing.T, l lab.Lab, s lab.State) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	for _, n := range s.Nodes {
-		argv, err := l.SSH(n.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(bin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		put := osexec.Command(argv[0], append(argv[1:], "mkdir -p /opt/standin && cd /opt/standin && cat >stand-in && chmod +x stand-in && for n in ray vllm rpc-server llama-server; do ln -sf stand-in $n; done")...)
-		put.Stdin = f
-		out, err := put.CombinedOutput()
-		f.Close()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", n.Name, err, out)
-		}
+		send(t, l, n.Name, bin, `sudo sh -c "mkdir -p /opt/standin && cd /opt/standin && cat >stand-in && chmod +x stand-in && for n in ray vllm rpc-server llama-server; do ln -sf stand-in \$n; done"`)
 	}
 }
 
