@@ -181,10 +181,7 @@ func TestWays(t *testing.T) {
 		for _, how := range Ways(n) {
 			for _, size := range []int{2, 62, 64, 130, 1024, 4098} {
 				r := rand.New(rand.NewPCG(uint64(n), uint64(size)))
-				var ranks []int
-				for _, i := range r.Perm(n + 1)[:n] { // one of them may stand apart
-					ranks = append(ranks, i)
-				}
+				ranks := r.Perm(n + 1)[:n] // one of them stands apart
 				var ops []Op
 				for range 6 {
 					ops = append(ops, Op{Kind: AllReduce, Bytes: size, Ranks: ranks, How: how})

@@ -204,7 +204,6 @@ type group struct {
 	transport string
 	name      string
 	hows      map[int]string // by kind: the quickest way
-	note      string
 }
 
 // over rehearses over one transport.
