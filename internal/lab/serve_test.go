@@ -131,8 +131,8 @@ func TestRealServe(t *testing.T) {
 			t.Errorf("%s moved nothing", n.Node)
 		}
 	}
-	for _, n := range s.Nodes {
-		if shown := inside(t, l, n.Name, `grep -rl secret-of-the-lab /etc /run/systemd /var/lib/weft 2>/dev/null || true; grep -la secret-of-the-lab /proc/[0-9]*/cmdline 2>/dev/null || true; journalctl --no-pager -q -o cat | grep -c secret-of-the-lab || true; stat -c '%a %U' /var/lib/weft/serve/model/secret.env`); strings.Contains(shown, "/proc/") || strings.Contains(shown, "/etc/") || !strings.Contains(shown, "0\n600 root") {
+	for _, n := range s.Nodes { // the brackets keep the question from being its own answer
+		if shown := inside(t, l, n.Name, `grep -rl secret-of-the-la[b] /etc /run/systemd /var/lib/weft 2>/dev/null || true; grep -la secret-of-the-la[b] /proc/[0-9]*/cmdline 2>/dev/null || true; journalctl --no-pager -q -o cat | grep -c secret-of-the-la[b] || true; stat -c '%a %U' /var/lib/weft/serve/model/secret.env`); strings.Contains(shown, "/proc/") || strings.Contains(shown, "/etc/") || !strings.Contains(shown, "0\n600 root") {
 			t.Errorf("%s shows the key, or its file is open: %s", n.Name, shown)
 		}
 	}
