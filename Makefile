@@ -24,7 +24,7 @@ lab: build ## a virtual RDMA cluster on this machine, and weft check on it
 
 test: setup ## every test that this machine can run, and a short part of the lab's
 	$(GO) test ./...
-	WEFT_LAB_TEST=short $(GO) test -v -count=1 -timeout 40m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
+	WEFT_LAB_TEST=short $(GO) test -v -count=1 -timeout 60m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
 
 lab-test: setup ## every fault, every trial and all bad luck, on real machines: 60 minutes
 	@scripts/test-setup openmpi-bin libopenmpi-dev
