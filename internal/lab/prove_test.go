@@ -308,7 +308,7 @@ func TestRealBadLuck(t *testing.T) {
 	t.Run("Ctrl-C", func(t *testing.T) {
 		cmd := real(t, "prove", "rdma", "--thorough", "--at-once", "1")
 		var ended time.Time
-		out := &measuring{strike: func() {
+		out := &measuring{word: ", rdma.", strike: func() {
 			ended = time.Now()
 			cmd.Process.Signal(syscall.SIGINT)
 		}}
