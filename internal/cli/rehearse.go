@@ -239,7 +239,7 @@ func (a *app) rehearsed(name, model, next string, f *forecast.Fabric, bytes floa
 	fabric, ok := r.Apply(*f, bytes, nodes)
 	switch {
 	case !ok && asked:
-		return nil, fail(next, "--rehearsal %s: it has no small collective over %s", path, f.Transport)
+		return nil, fail(next, "--rehearsal %s: it has no all-reduce over %s of %.0f bytes to 64 KiB", path, f.Transport, bytes)
 	case !ok:
 		return nil, nil
 	}

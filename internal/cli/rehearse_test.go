@@ -53,7 +53,7 @@ func TestForecastRehearsal(t *testing.T) {
 	if code, _, errs := forecastOn(append(args, "--rehearsal", "last")...); code != exitTrouble || !strings.Contains(errs, "weft rehearse --model Llama-3.1-70B") {
 		t.Errorf("none was kept: exit code %d\n%s", code, errs)
 	}
-	if code, _, errs := forecastOn(append(args, "--link", "100g-tcp", "--rehearsal", path)...); code != exitTrouble || !strings.Contains(errs, "no small collective over tcp") {
+	if code, _, errs := forecastOn(append(args, "--link", "100g-tcp", "--rehearsal", path)...); code != exitTrouble || !strings.Contains(errs, "no all-reduce over tcp") {
 		t.Errorf("another transport: exit code %d\n%s", code, errs)
 	}
 }

@@ -51,9 +51,9 @@ func TestRealRehearse(t *testing.T) {
 		steps int
 		kinds []string
 	}{
-		{[]string{"--model", "Qwen2.5-7B"}, 56, []string{"all-reduce 7168 4"}},
 		{[]string{"--model", "Qwen2.5-7B", "--tp", "2", "--pp", "2"}, 60, []string{"all-reduce 7168 2", "hop 7168 2", "hop 8 2"}},
 		{[]string{"--model", "gpt-oss-20b", "--ep", "2", "--batch", "4"}, 48, []string{"all-to-all 11520 2"}},
+		{[]string{"--model", "Qwen2.5-7B"}, 56, []string{"all-reduce 7168 4"}},
 	} {
 		r := rehearse(t, 0, append(c.args, "--quick")...)
 		var kinds []string
