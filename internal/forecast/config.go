@@ -52,21 +52,22 @@ type config struct {
 func (c *config) model() Model {
 	f := c.f
 	c.kind = f.string("model_type")
+	c.decodes()
 	c.layers = f.need(mostLayers, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
-	c.hidden = f.need(mostWidth, "hidden_size", "n_embd", "d_model", "dim")
+	c.hidden = f.need(mostWidth, "hidden_size", "n_embd", "n_embed", "d_model", "dim")
 	vocab := f.need(mostWidth, "vocab_size", "padded_vocab_size")
 	if f.err != nil {
 		return Model{}
 	}
 	c.heads = f.or(0, mostCount, "num_attention_heads", "n_head", "n_heads", "num_heads")
-	c.kv = f.or(c.heads, mostCount, "num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "num_attention_groups")
+	c.kv = f.or(c.heads, mostCount, "num_key_value_heads", "n_head_kv", "num_kv_heads", "n_kv_heads", "kv_n_heads", "multi_query_group_num", "num_attention_groups")
 	if f.bool(false, "multi_query") && !f.bool(false, "new_decoder_architecture") {
 		c.kv = 1
 	}
 	if c.heads > 0 {
 		c.headDim = f.or(c.hidden/c.heads, mostWidth, "head_dim", "kv_channels", "attention_head_dim")
 	}
-	c.ffn = f.or(4*c.hidden, mostWidth, "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "inner_hidden_size")
+	c.ffn = f.or(c.usualFFN(), mostWidth, ffnKeys...)
 	m := Model{Type: c.kind, Layers: c.layers, Hidden: c.hidden, Vocab: vocab, Tied: c.tied(), Native: c.native()}
 	m.Attn = c.attention()
 	m.FFN, m.MoE = c.feedForward()
@@ -76,9 +77,48 @@ func (c *config) model() Model {
 	return m
 }
 
+// decodes refuses what does not write one token after the other, and searched architectures,
+// in which no two layers are alike.
+func (c *config) decodes() {
+	f := c.f
+	if f.bool(false, "is_encoder_decoder") || strings.HasSuffix(c.kind, "t5") {
+		f.wrong("model_type", "%s has an encoder and a decoder; weft forecasts models that only decode", c.kind)
+	}
+	for i, a := range f.list("architectures") {
+		name := shorten(a)
+		for _, does := range []string{"ForMaskedLM", "Classification", "ForQuestionAnswering", "ForPreTraining"} {
+			if i == 0 && strings.Contains(name, does) {
+				f.wrong("architectures", "%s does not write text; weft forecasts models that do", name)
+			}
+		}
+	}
+	if len(f.list("block_configs")) > 0 {
+		f.wrong("block_configs", "each layer has a shape of its own, which weft does not read")
+	}
+}
+
+// ffnKeys are the spellings of how wide a feed-forward block is.
+var ffnKeys = []string{"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "inner_hidden_size", "hidden_dim"}
+
+// usualFFN is the width in the families whose configuration leaves it out; 0 in others.
+func (c *config) usualFFN() int {
+	switch c.kind {
+	case "gpt2", "gptj", "gpt_bigcode", "codegen", "bloom", "falcon", "RefinedWeb", "RefinedWebModel":
+		return 4 * c.hidden
+	case "mpt":
+		return c.f.or(4, 64, "expansion_ratio") * c.hidden
+	}
+	return 0
+}
+
+// onlySSM: families without attention and without feed-forward blocks.
+func (c *config) onlySSM() bool {
+	return c.kind == "mamba" || c.kind == "mamba2" || c.kind == "falcon_mamba"
+}
+
 // tied: the families whose configuration leaves the key out when it is true.
 func (c *config) tied() bool {
-	def := strings.HasPrefix(c.kind, "gemma") || c.kind == "gpt2" || strings.HasPrefix(c.kind, "cohere")
+	def := strings.HasPrefix(c.kind, "gemma") || strings.HasPrefix(c.kind, "cohere") || slices.Contains([]string{"gpt2", "gpt_bigcode", "bloom", "falcon", "mpt", "opt", "starcoder2", "mamba"}, c.kind)
 	return c.f.bool(def, "tie_word_embeddings", "tie_embeddings")
 }
 
@@ -151,6 +191,9 @@ func (c *config) kinds() map[string]int {
 	full := "full"
 	if f.or(0, mostWidth, "kv_lora_rank", "o_lora_rank") > 0 {
 		full = "latent"
+	}
+	if c.onlySSM() {
+		return map[string]int{"ssm": n}
 	}
 	rest := func(kind string, some int) map[string]int {
 		some = max(0, min(some, n))
@@ -370,7 +413,7 @@ func (c *config) ssm(a *Attn) {
 
 // matrices is how many a feed-forward block has: a gate, up and down, or up and down.
 func (c *config) matrices() float64 {
-	for _, two := range []string{"gpt2", "gpt_neox", "gptj", "opt", "bloom", "falcon", "mpt", "phi", "starcoder2", "nemotron", "nemotron_h"} {
+	for _, two := range []string{"gpt2", "gpt_bigcode", "gpt_neox", "gptj", "codegen", "RefinedWeb", "RefinedWebModel", "opt", "bloom", "falcon", "mpt", "phi", "starcoder2", "nemotron", "nemotron_h"} {
 		if c.kind == two {
 			return 2
 		}
@@ -389,6 +432,7 @@ func (c *config) feedForward() (FFN, MoE) {
 	blocks := c.blocks()
 	if experts < 2 {
 		dense.Count = blocks
+		c.widthOf(dense.Params, dense.Count)
 		return dense, MoE{}
 	}
 	if top < 1 || top > experts {
@@ -405,7 +449,16 @@ func (c *config) feedForward() (FFN, MoE) {
 		dense.Count = 0
 		moe.Count = blocks
 	}
+	c.widthOf(dense.Params, dense.Count)
+	c.widthOf(moe.Expert, moe.Count)
 	return dense, moe
+}
+
+// widthOf: blocks that there are have a width.
+func (c *config) widthOf(params float64, count int) {
+	if params == 0 && count > 0 {
+		c.f.need(mostWidth, ffnKeys...)
+	}
 }
 
 // shared is the width of what stands beside the routed experts.
@@ -426,6 +479,9 @@ func (c *config) shared(width int) float64 {
 // blocks is how many layers have a feed-forward block: all, but in models that mix
 // blocks of one kind each (Nemotron-H) those that say so.
 func (c *config) blocks() int {
+	if c.onlySSM() {
+		return 0
+	}
 	p := strings.ToLower(c.f.string("hybrid_override_pattern"))
 	if p == "" {
 		return c.layers

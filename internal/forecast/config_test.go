@@ -23,6 +23,12 @@ var configs = []struct {
 	{"Llama 4: every second is a mixture", `{"model_type":"llama4_text","num_hidden_layers":48,"hidden_size":5120,"num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,"intermediate_size":8192,"intermediate_size_mlp":16384,"vocab_size":202048,"num_local_experts":128,"num_experts_per_tok":1,"interleave_moe_layer_step":2}`, 400, 17, "48 full"},
 	{"Gemma 3: five windows, one that sees all", `{"model_type":"gemma3_text","num_hidden_layers":62,"hidden_size":5376,"num_attention_heads":32,"num_key_value_heads":16,"head_dim":128,"intermediate_size":21504,"vocab_size":262208,"sliding_window":1024,"sliding_window_pattern":6}`, 27, 27, "52 window, 10 full"},
 	{"Nemotron-H: blocks of one kind each", `{"model_type":"nemotron_h","num_hidden_layers":6,"hidden_size":1024,"num_attention_heads":8,"num_key_value_heads":2,"head_dim":128,"intermediate_size":4096,"vocab_size":1000,"hybrid_override_pattern":"M-M*M-","mamba_num_heads":16,"mamba_head_dim":64,"ssm_state_size":128,"n_groups":8}`, 0.037, 0.037, "3 ssm, 2 none, 1 full"},
+	{"Falcon 40B", `{"model_type":"falcon","num_hidden_layers":60,"hidden_size":8192,"num_attention_heads":128,"num_kv_heads":8,"new_decoder_architecture":true,"vocab_size":65024}`, 41.3, 41.3, "60 full"},
+	{"BLOOM", `{"model_type":"bloom","n_layer":70,"n_embed":14336,"num_attention_heads":112,"vocab_size":250880}`, 176, 176, "70 full"},
+	{"MPT", `{"model_type":"mpt","n_layers":32,"d_model":4096,"n_heads":32,"expansion_ratio":4,"vocab_size":50432}`, 6.65, 6.65, "32 full"},
+	{"DBRX: parts of their own", `{"model_type":"dbrx","n_layers":40,"d_model":6144,"n_heads":48,"vocab_size":100352,"attn_config":{"kv_n_heads":8},"ffn_config":{"ffn_hidden_size":10752,"moe_num_experts":16,"moe_top_k":4}}`, 132, 36, "40 full"},
+	{"Mamba-2 alone", `{"model_type":"mamba2","num_hidden_layers":64,"hidden_size":4096,"num_heads":128,"head_dim":64,"state_size":128,"expand":2,"n_groups":8,"vocab_size":32768}`, 7.28, 7.28, "64 ssm"},
+	{"Falcon Mamba", `{"model_type":"falcon_mamba","num_hidden_layers":64,"hidden_size":4096,"intermediate_size":8192,"state_size":16,"expand":2,"vocab_size":65024,"tie_word_embeddings":false}`, 7.27, 7.27, "64 ssm"},
 	{"Qwen2 does not slide unless asked", `{"model_type":"qwen2","num_hidden_layers":28,"hidden_size":3584,"num_attention_heads":28,"num_key_value_heads":4,"intermediate_size":18944,"vocab_size":152064,"sliding_window":131072,"use_sliding_window":false,"max_window_layers":28}`, 7.62, 7.62, "28 full"},
 }
 
@@ -57,7 +63,7 @@ func TestNative(t *testing.T) {
 		`"quantization":{"group_size":64,"bits":4}`:                                                                                 "mlx-4",
 		`"other":1`: "",
 	} {
-		m, err := ParseConfig("", []byte(`{"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":2,"vocab_size":10,`+text+`}`))
+		m, err := ParseConfig("", []byte(`{"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":2,"intermediate_size":9,"vocab_size":10,`+text+`}`))
 		if err != nil || m.Native != want {
 			t.Errorf("%s: native %q, %v; want %q", text, m.Native, err, want)
 		}
@@ -83,7 +89,12 @@ func TestBadConfig(t *testing.T) {
 		head + `"num_hidden_layers": 0}`:      "line 3: num_hidden_layers: 0: want at least 1",
 		head + "\"num_hidden_layers\": 2,\n\"layer_types\": [\"full_attention\", \"telepathy\"]}": `line 4: layer_types: layer 1 is "telepathy"`,
 		head + "\"num_hidden_layers\": 2,\n\"num_experts\": 4, \"num_experts_per_tok\": 9}":       "num_experts_per_tok: 9 of 4 experts",
-		head + `"num_hidden_layers": 2, "kv_lora_rank": 99999999}`:                                "kv_lora_rank",
+		head + `"num_hidden_layers": 2}`:                                                            "no intermediate_size",
+		head + `"num_hidden_layers": 2, "num_experts": 4, "num_experts_per_tok": 2}`:                "no intermediate_size",
+		head + "\"num_hidden_layers\": 2, \"is_encoder_decoder\": true,\n\"model_type\": \"bart\"}": "line 4: model_type: bart has an encoder",
+		head + `"num_hidden_layers": 2, "architectures": ["BertForMaskedLM"]}`:                      "BertForMaskedLM does not write text",
+		head + `"num_hidden_layers": 2, "block_configs": [{}]}`:                                     "line 3: block_configs",
+		head + `"num_hidden_layers": 2, "kv_lora_rank": 99999999}`:                                  "kv_lora_rank",
 	} {
 		_, err := ParseConfig("", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {

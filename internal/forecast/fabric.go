@@ -19,7 +19,7 @@ type Fabric struct {
 
 // transports are the words for a link.
 var transports = map[string]string{
-	"rdma": "rdma", "roce": "rdma", "ib": "rdma", "infiniband": "rdma", "oneshot": "oneshot", "one-shot": "oneshot",
+	"rdma": "rdma", "roce": "rdma", "rocev2": "rdma", "roce-v2": "rdma", "iwarp": "rdma", "ib": "rdma", "infiniband": "rdma", "oneshot": "oneshot", "one-shot": "oneshot",
 	"tcp": "tcp", "ethernet": "tcp", "eth": "tcp", "socket": "tcp", "sockets": "tcp", "none": "none",
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -53,7 +54,24 @@ func readFields(b []byte) (*fields, error) {
 		}
 		f.own = inner
 	}
+	f.own = flat(f.own)
 	return f, nil
+}
+
+// flat takes in what DBRX keeps apart: how its attention and its experts are.
+func flat(m map[string]any) map[string]any {
+	out := m
+	for _, part := range []string{"attn_config", "ffn_config"} {
+		if inner, ok := m[part].(map[string]any); ok {
+			out = maps.Clone(out)
+			for k, v := range inner {
+				if _, ok := m[k]; !ok {
+					out[k] = v
+				}
+			}
+		}
+	}
+	return out
 }
 
 func nested(m map[string]any) map[string]any {

@@ -207,8 +207,10 @@ func (r Row) Case() (c Case, notes []string, err error) {
 		c.Ranks = append(c.Ranks, Rank{Node: fmt.Sprintf("n%d", i/gpus+1), HW: hw})
 	}
 	c.Fabric = Fabric{Transport: transports[r.Transport], Gbps: r.Gbps, Source: "row"}
-	if c.Fabric.Transport == "" && strings.Contains(r.Transport, "rdma") {
-		c.Fabric.Transport = "rdma"
+	for word, means := range transports { // "rdma over thunderbolt"
+		if c.Fabric.Transport == "" && means == "rdma" && len(word) > 2 && strings.Contains(r.Transport, word) {
+			c.Fabric.Transport = means
+		}
 	}
 	if nodes > 1 && (c.Fabric.Transport == "" || c.Fabric.Transport == "none") {
 		c.Fabric.Transport = "tcp"

@@ -271,6 +271,14 @@ func firstToken(ms forecast.Ms) string {
 	}
 }
 
-func billions(f float64) string { return strconv.FormatFloat(f/1e9, 'g', 3, 64) + " B" }
+func billions(f float64) string { return three(f/1e9) + " B" }
 
-func readBytes(f float64) string { return strconv.FormatFloat(f/1e9, 'g', 3, 64) + " GB" }
+func readBytes(f float64) string { return three(f/1e9) + " GB" }
+
+// three is a number of three digits, or more where they stand before the point.
+func three(f float64) string {
+	if f >= 1000 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 3, 64)
+}

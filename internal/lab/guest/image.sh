@@ -121,6 +121,21 @@ ExecStart=/usr/local/sbin/lab-identify rdma %i
 [Install]
 WantedBy=sys-subsystem-net-devices-%i.device
 E
+# What machines say to each other on the management network QEMU's own network hears, too,
+# and answers for everybody that nobody is there.
+put /etc/systemd/system/lab-mgmt.service <<'E'
+[Unit]
+Description=TCP between the machines on mgmt0
+BindsTo=sys-subsystem-net-devices-mgmt0.device
+After=sys-subsystem-net-devices-mgmt0.device
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=tc qdisc replace dev mgmt0 clsact
+ExecStart=tc filter replace dev mgmt0 ingress pref 1 handle 1 protocol ip flower src_mac 52:55:0a:5a:00:fe src_ip 10.90.0.0/25 ip_proto tcp tcp_flags 0x4/0x4 action drop
+[Install]
+WantedBy=sys-subsystem-net-devices-mgmt0.device
+E
 
 # Names by slot; the others are where a fault moves a card to.
 link() { printf '[Match]\nPath=%s\n[Link]\nName=%s\n' "$2" "$1" | put "/etc/systemd/network/05-$1.link"; }
@@ -140,7 +155,7 @@ networkmanager)
 E
 	;;
 esac
-inside systemctl -q enable ssh lab-rdma@rail0 lab-rdma@rail1 systemd-timesyncd
+inside systemctl -q enable ssh lab-mgmt lab-rdma@rail0 lab-rdma@rail1 systemd-timesyncd
 inside systemctl -q mask getty@tty1.service serial-getty@ttyS0.service systemd-pstore.service apt-daily.timer apt-daily-upgrade.timer \
 	dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer systemd-networkd-wait-online.service NetworkManager-wait-online.service
 rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/*
