@@ -23,9 +23,6 @@ type Down struct {
 	Failed  string   `json:"failed,omitempty"`  // why the node could not be asked
 }
 
-// Clean reports whether nothing is left.
-func (d Down) Clean() bool { return d.Failed == "" && len(d.Left) == 0 }
-
 // Down stops every part, the engine first and what it needs last, and removes exactly what Up
 // made: files that somebody changed since are left, and said.
 func (r *Run) Down(ctx context.Context) []Down {

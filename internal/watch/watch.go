@@ -52,14 +52,13 @@ type Checked struct {
 type Watch struct {
 	o Order
 
-	mu      sync.Mutex
-	t       *history.Tracker
-	asks    map[string]asker // nodes that can be asked for pings
-	routes  *Routes
-	last    *history.Live
-	changed bool // since last
-	hear    map[chan []history.Event]bool
-	fresh   func() // looks now; only where that is cheap
+	mu     sync.Mutex
+	t      *history.Tracker
+	asks   map[string]asker // nodes that can be asked for pings
+	routes *Routes
+	last   *history.Live
+	hear   map[chan []history.Event]bool
+	fresh  func() // looks now; only where that is cheap
 
 	wg sync.WaitGroup
 }
@@ -260,7 +259,6 @@ func (w *Watch) tell(f func() []history.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	events := f()
-	w.changed = true
 	if len(events) == 0 {
 		return
 	}
