@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -256,15 +257,24 @@ func (m *matrix) worst(b *strings.Builder, s scale) {
 // foot says best and worst, and what they are held against.
 func (m *matrix) foot(b *strings.Builder, o Options, s scale) {
 	var got []trial.Amount
-	wants := map[string]bool{}
-	whys := map[string]bool{}
+	wants, whys := map[string]string{}, map[string]string{}
+	add := func(to map[string]string, p trial.Pair, number, limiter string) {
+		what := number + limiter
+		for _, e := range []trial.End{p.A, p.B} { // the same of many ports is one thing
+			limiter = strings.Replace(limiter, " of "+e.Node+" "+e.Port, "", 1)
+		}
+		if had, ok := to[number+limiter]; ok && had != what {
+			what = number + limiter
+		}
+		to[number+limiter] = what
+	}
 	for p, c := range m.cells {
 		if g, ok := c.Got.Get(); ok && p.B.Node != "" {
 			got = append(got, g)
 			if w, ok := c.Want.Get(); ok {
-				wants[s.number(w)+after(": ", c.Limiter)] = true
+				add(wants, p, s.number(w), after(": ", c.Limiter))
 			} else if why := cmp.Or(c.Limiter, c.Why); why != "" && c.Status == check.Unknown {
-				whys[why] = true
+				add(whys, p, "", why)
 			}
 		}
 	}
@@ -275,13 +285,9 @@ func (m *matrix) foot(b *strings.Builder, o Options, s scale) {
 	line := fmt.Sprintf("lowest %s, median %s, highest %s", s.number(got[0]), s.number(got[len(got)/2]), s.number(got[len(got)-1]))
 	for _, set := range []struct {
 		word string
-		of   map[string]bool
+		of   map[string]string
 	}{{"; expected ", wants}, {"; nothing to expect: ", whys}} {
-		var all []string
-		for w := range set.of {
-			all = append(all, w)
-		}
-		slices.Sort(all)
+		all := slices.Sorted(maps.Values(set.of))
 		if len(all) > 3 {
 			all = append(all[:3], fmt.Sprintf("and %d more", len(all)-3))
 		}
