@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -114,6 +115,9 @@ func sides(o perftest.Options, a, b Path) (serve, ask perftest.Options) {
 	serve.Device, serve.Port, serve.CM, serve.GIDIndex = b.Device, b.Num, b.CM, b.gid()
 	ask.Device, ask.Port, ask.CM, ask.GIDIndex = a.Device, a.Num, a.CM, a.gid()
 	ask.Host, ask.JSON = cmp.Or(b.Addr, b.Meet), fileWord
+	if ip, err := netip.ParseAddr(ask.Host); err == nil && ip.Is6() {
+		serve.IPv6, ask.IPv6 = true, true
+	}
 	return serve, ask
 }
 

@@ -12,6 +12,7 @@ import (
 	"weft/internal/check"
 	"weft/internal/exec"
 	"weft/internal/fact"
+	"weft/internal/format/perftest"
 	"weft/internal/trial"
 	"weft/internal/unit"
 )
@@ -142,6 +143,16 @@ func TestPaths(t *testing.T) {
 	p.Driver, p.Layer = "mlx5", "InfiniBand"
 	if at := pathOf(n, p); at.Bar != "" || at.gid() != nil {
 		t.Errorf("InfiniBand: %+v", at)
+	}
+}
+
+// On a rail that has IPv6 alone, both sides of perftest are told so.
+func TestPerftestMeets(t *testing.T) {
+	for host, want := range map[string]bool{"10.0.0.2": false, "fd00::2": true, "spark2": false} {
+		serve, ask := sides(perftest.Options{}, Path{}, Path{Addr: host, Meet: "elsewhere"})
+		if ask.Host != host || ask.IPv6 != want || serve.IPv6 != want {
+			t.Errorf("%s: client %+v, server %+v", host, ask, serve)
+		}
 	}
 }
 
