@@ -210,7 +210,7 @@ func (a *app) proveAll(ctx context.Context, trials []trial.Trial, f proveFlags) 
 
 // proven keeps a proof, compares it and writes it.
 func (a *app) proven(ctx context.Context, l *look, p trial.Proof, base *trial.Proof) error {
-	r := report.ProofReport{Proof: p, Next: nextAfterProof(p)}
+	r := report.ProofReport{Proof: p}
 	if base != nil {
 		r.Against, r.Changes = base.ID, trial.Compare(*base, p)
 	}
@@ -218,13 +218,16 @@ func (a *app) proven(ctx context.Context, l *look, p trial.Proof, base *trial.Pr
 		a.code = exitIncomplete // it is under left out, with the reason
 	}
 	var b bytes.Buffer
+	kept := len(l.kase.Want.Nodes) > 0
 	err := report.Event(&b, "proof", p)
-	if err == nil && len(l.kase.Want.Nodes) > 0 {
+	if err == nil && kept {
 		_, err = store.At(a.folder).SaveProof(p.ID, b.Bytes())
 	}
 	if err != nil {
+		kept = false
 		fmt.Fprintf(a.err, "weft: this proof was not kept: %v\n", err)
 	}
+	r.Next = nextAfterProof(p, kept)
 	werr := a.writeProof(r)
 	if ctx.Err() != nil {
 		a.undone = "what was measured until then is above; nothing is left running on any node"
@@ -250,11 +253,14 @@ func (a *app) writeProof(r report.ProofReport) error {
 	return report.Event(a.out, "proof", r)
 }
 
-func nextAfterProof(p trial.Proof) string {
+func nextAfterProof(p trial.Proof, kept bool) string {
 	for _, x := range p.Problems {
 		if x.Trial != "" {
 			return "weft explain " + x.Trial
 		}
+	}
+	if !kept {
+		return "weft prove --json > proof.json"
 	}
 	return "weft prove --baseline " + p.ID
 }

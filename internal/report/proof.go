@@ -49,7 +49,7 @@ func (r ProofReport) Text(w io.Writer, o Options) error {
 	}
 	fmt.Fprintf(&b, "%s\n", r.summary())
 	if r.Next != "" {
-		fmt.Fprintf(&b, "    %s\n", r.Next)
+		fmt.Fprintf(&b, "next:\n    %s\n", r.Next)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

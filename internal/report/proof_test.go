@@ -77,6 +77,7 @@ missing  rdma.write.bw  gpu[2-3]  1 cell: gpu3: it was lost
 skip  gpu.membw  gpu1  1 cell: no GPU here
 left out: gpu5: no route to host
 proof 20261115-130501: 17 of 19 measured in 12 s (3 fail, 1 unknown, 14 pass, 1 skip)
+next:
     weft explain rdma.write.bw
 `
 	if got := b.String(); got != want {
