@@ -31,7 +31,7 @@ func (r Rehearsal) Text(w io.Writer, _ Options) error {
 		fmt.Fprintf(&b, "not rehearsed: %s\n", clean(s))
 	}
 	if r.Next != "" {
-		fmt.Fprintf(&b, "\n%s\n", r.Next)
+		fmt.Fprintf(&b, "next:\n    %s\n", clean(r.Next))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

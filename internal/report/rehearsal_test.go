@@ -39,8 +39,8 @@ carried by                           mlx5_0/1                      ?
 Over TCP a token's exchanges take 7.0 times as long as over RDMA.
 No GPU computed anything: this is what the network alone takes, and so a ceiling.
 not rehearsed: rail �[31m10.0.1.0/24: one rail is rehearsed
-
-weft forecast --model Llama-3.1-70B
+next:
+    weft forecast --model Llama-3.1-70B
 `
 	squeeze := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", " | ")), " ") }
 	if got := b.String(); squeeze(got) != squeeze(want) {
