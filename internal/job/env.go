@@ -5,6 +5,7 @@ package job
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"weft/internal/check"
@@ -72,14 +73,19 @@ func bootstrapWhy(n *fact.Node, ports []*fact.Port, dev *fact.Netdev) string {
 
 // rdma says which ports carry the data, and how.
 func (out *vars) rdma(c *check.Case, n *fact.Node, ports []*fact.Port) {
-	twins := false
+	twins, alone := false, false
 	for _, p := range ports {
-		if _, ok := platform.Twin(n, p); ok {
+		if twin, ok := platform.Twin(n, p); ok && slices.Contains(ports, twin) {
 			twins = true
+		} else if ok {
+			alone = true
 		}
 	}
 	why := "exactly these ports carry the data; = keeps mlx5_1 from meaning mlx5_10 too"
-	if twins {
+	switch {
+	case alone:
+		why = "one function of a Spark port, which reaches half its rate: weft explain port.twins"
+	case twins:
 		why = "both functions of each Spark port: one alone reaches half its rate"
 	}
 	out.add("NCCL_IB_HCA", "="+devices(ports), why)

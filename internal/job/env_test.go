@@ -122,6 +122,18 @@ OMPI_MCA_btl_tcp_if_include=enp1s0f0np0,enP2p1s0f0np0
 GLOO_SOCKET_IFNAME=enP7s7
 TP_SOCKET_IFNAME=enP7s7
 VLLM_HOST_IP=10.0.0.1`, why: "NCCL_IB_HCA: both functions of each Spark port"},
+		{name: "Spark with one function in use", c: sparks(), do: func(c *check.Case) {
+			p := c.Nodes[0].Port("roceP2p1s0f0/1")
+			p.State, p.Phys = "DOWN", "Disabled"
+		}, want: `
+NCCL_SOCKET_IFNAME==enP7s7
+NCCL_IB_HCA==rocep1s0f0:1
+NCCL_DEBUG=INFO
+UCX_NET_DEVICES=rocep1s0f0:1
+OMPI_MCA_btl_tcp_if_include=enp1s0f0np0
+GLOO_SOCKET_IFNAME=enP7s7
+TP_SOCKET_IFNAME=enP7s7
+VLLM_HOST_IP=10.0.0.1`, why: "NCCL_IB_HCA: one function of a Spark port"},
 		{name: "Spark pair, worker", c: sparks(), node: 1, want: `
 NCCL_SOCKET_IFNAME==enP7s7
 NCCL_IB_HCA==rocep1s0f0:1,roceP2p1s0f0:1
