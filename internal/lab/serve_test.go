@@ -284,7 +284,7 @@ func TestRealServeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 120 {
-		if strings.Contains(inside(t, l, second, "systemctl is-active weft-serve-model-ray || true"), "active\n") {
+		if strings.Contains(inside(t, l, second, "systemctl is-active -q weft-serve-model-ray && echo runs || true"), "runs") {
 			break
 		}
 		time.Sleep(time.Second)
