@@ -35,6 +35,12 @@ func standIn(t *testing.T, l lab.Lab, s lab.State) {
 	}
 }
 
+// unitRuns reports whether a unit of a machine is active.
+func unitRuns(t *testing.T, l lab.Lab, node, unit string) bool {
+	t.Helper()
+	return strings.Contains(inside(t, l, node, "systemctl is-active -q "+unit+" && echo runs || true"), "runs")
+}
+
 // tell has the stand-ins of all machines fail in a way; "" heals them.
 func tell(t *testing.T, l lab.Lab, s lab.State, word string) {
 	t.Helper()
@@ -239,7 +245,7 @@ func TestRealServeFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 120 {
-			if strings.Contains(inside(t, l, s.Nodes[0].Name, "systemctl is-active weft-serve-model || true"), "active\n") && !strings.Contains(inside(t, l, s.Nodes[0].Name, "systemctl is-active weft-serve-model || true"), "inactive") {
+			if unitRuns(t, l, s.Nodes[0].Name, "weft-serve-model") {
 				break
 			}
 			time.Sleep(time.Second)
@@ -284,7 +290,7 @@ func TestRealServeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 120 {
-		if strings.Contains(inside(t, l, second, "systemctl is-active -q weft-serve-model-ray && echo runs || true"), "runs") {
+		if unitRuns(t, l, second, "weft-serve-model-ray") {
 			break
 		}
 		time.Sleep(time.Second)
