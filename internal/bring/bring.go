@@ -61,9 +61,23 @@ var (
 // Runs is the beginning of a script that runs one command as that user.
 func (as As) Runs() string { return as.sudo }
 
-// Weft puts weft on a node and returns how a script calls it there. The name has the hash
-// of the content, so a node that has it is asked for nothing more. binary finds weft for a
-// machine type, as uname -m says it; machine may be empty when that is not known.
+// Name is how a script calls weft on a node of a machine type, where it was put before. The
+// name has the hash of the content.
+func Name(machine string, binary func(machine string) (string, error), as As) (string, error) {
+	local, err := binary(machine)
+	if err != nil {
+		return "", err
+	}
+	p, err := load(local)
+	if err != nil {
+		return "", err
+	}
+	return as.folder + "/weft-" + p.sum[:16], nil
+}
+
+// Weft puts weft on a node and returns how a script calls it there; a node that has it is
+// asked for nothing more. binary finds weft for a machine type, as uname -m says it; machine
+// may be empty when that is not known.
 func Weft(ctx context.Context, run *exec.Runner, t exec.Target, machine string, binary func(machine string) (string, error), as As) (string, error) {
 	if machine == "" {
 		var out exec.Capped
@@ -77,11 +91,11 @@ func Weft(ctx context.Context, run *exec.Runner, t exec.Target, machine string, 
 	if err != nil {
 		return "", err
 	}
-	sum, packed, err := pack(local)
+	p, err := load(local)
 	if err != nil {
 		return "", err
 	}
-	bin := as.folder + "/weft-" + sum[:16]
+	bin := as.folder + "/weft-" + p.sum[:16]
 	said := exec.Capped{Max: 4096}
 	err = run.Run(ctx, t, exec.Job{Script: as.sudo + "test -x " + bin, Deadline: time.Minute, Stderr: &said})
 	var failed *exec.Error
@@ -91,39 +105,55 @@ func Weft(ctx context.Context, run *exec.Runner, t exec.Target, machine string, 
 	if len(said.Bytes()) > 0 {
 		return "", fmt.Errorf("only root can change a node, and sudo -n refuses: %s", exec.Sanitise(said.String()))
 	}
+	packed, err := p.gz()
+	if err != nil {
+		return "", err
+	}
 	// SELinux lets systemd start programs with a label of programs only.
-	script := as.sudo + fmt.Sprintf(`sh -c 'umask 077; d=%s; mkdir -p "$d" && n=$(mktemp "$d/.new.XXXXXX") && gzip -dc >"$n" && [ "$(sha256sum <"$n")" = "%s  -" ] && chmod 755 "$n" && { chcon -t bin_t "$n" 2>/dev/null || :; } && sync "$n" && mv "$n" %s && sync "$d" && %s version >/dev/null || { e=$?; rm -f "$n"; exit $e; }'`, as.folder, sum, bin, bin)
+	script := as.sudo + fmt.Sprintf(`sh -c 'umask 077; d=%s; mkdir -p "$d" && n=$(mktemp "$d/.new.XXXXXX") && gzip -dc >"$n" && [ "$(sha256sum <"$n")" = "%s  -" ] && chmod 755 "$n" && { chcon -t bin_t "$n" 2>/dev/null || :; } && sync "$n" && mv "$n" %s && sync "$d" && %s version >/dev/null || { e=$?; rm -f "$n"; exit $e; }'`, as.folder, p.sum, bin, bin)
 	if err := run.Run(ctx, t, exec.Job{Script: script, Stdin: bytes.NewReader(packed), Stdout: io.Discard, Deadline: 5 * time.Minute}); err != nil {
 		return "", fmt.Errorf("weft could not be put on the node: %w", err)
 	}
 	return bin, nil
 }
 
-// packing is done once for a program, however many nodes it goes to.
-var packing sync.Map // path → func() (packed, error)
-
-type packed struct {
+// program is weft as it travels.
+type program struct {
 	sum string
-	gz  []byte
+	gz  func() ([]byte, error) // packs it, once; most nodes have it already
 }
 
-func pack(path string) (sum string, gz []byte, err error) {
-	f, _ := packing.LoadOrStore(path, sync.OnceValues(func() (packed, error) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return packed{}, err
-		}
-		hash := sha256.Sum256(b)
-		var out bytes.Buffer
-		z := gzip.NewWriter(&out)
-		if _, err := z.Write(b); err != nil {
-			return packed{}, err
-		}
-		if err := z.Close(); err != nil {
-			return packed{}, err
-		}
-		return packed{hex.EncodeToString(hash[:]), out.Bytes()}, nil
+// programs are read once, however many nodes they go to.
+var programs sync.Map // path → func() (program, error)
+
+func load(path string) (program, error) {
+	f, _ := programs.LoadOrStore(path, sync.OnceValues(func() (program, error) {
+		_, sum, err := read(path)
+		return program{sum, sync.OnceValues(func() ([]byte, error) { return pack(path, sum) })}, err
 	}))
-	p, err := f.(func() (packed, error))()
-	return p.sum, p.gz, err
+	return f.(func() (program, error))()
+}
+
+func read(path string) (b []byte, sum string, err error) {
+	b, err = os.ReadFile(path)
+	hash := sha256.Sum256(b)
+	return b, hex.EncodeToString(hash[:]), err
+}
+
+// pack reads the program again: it is large, and few need it.
+func pack(path, sum string) ([]byte, error) {
+	b, now, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	if now != sum {
+		return nil, fmt.Errorf("%s changed while weft ran: start weft again", path)
+	}
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(b); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return out.Bytes(), err
 }

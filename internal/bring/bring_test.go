@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"weft/internal/exec"
@@ -24,7 +25,11 @@ func TestPackedIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, gz, err := pack(self)
+	p, err := load(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gz, err := p.gz()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +39,25 @@ func TestPackedIsWhole(t *testing.T) {
 	}
 	got, err := io.ReadAll(z)
 	hash := sha256.Sum256(want)
-	if err != nil || !bytes.Equal(got, want) || sum != hex.EncodeToString(hash[:]) {
-		t.Fatalf("%d bytes of %d, %v, sum %s", len(got), len(want), err, sum)
+	if err != nil || !bytes.Equal(got, want) || p.sum != hex.EncodeToString(hash[:]) {
+		t.Fatalf("%d bytes of %d, %v, sum %s", len(got), len(want), err, p.sum)
+	}
+}
+
+// TestChangedProgram: what travels is what the name says, or nothing.
+func TestChangedProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weft")
+	for _, text := range []string{"one", "two"} {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := load(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, _ := load(path)
+	if _, err := p.gz(); err == nil || !strings.Contains(err.Error(), "changed while weft ran") {
+		t.Errorf("packed, with %v", err)
 	}
 }
 

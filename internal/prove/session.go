@@ -72,22 +72,41 @@ const helloTime = 60 * time.Second
 
 // Open puts a meter on a node and waits for its first word.
 func (w *Way) Open(ctx context.Context, node string) (*Session, error) {
-	t := w.Targets[node]
-	bin, err := bring.Weft(ctx, w.Run, t, w.Archs[node], w.Binary, bring.User)
+	if arch := w.Archs[node]; arch != "" { // weft is there already, but the first time
+		bin, err := bring.Name(arch, w.Binary, bring.User)
+		if err != nil {
+			return nil, err
+		}
+		s, err := w.open(ctx, node, fmt.Sprintf("test -x %s || exit %d; exec %[1]s node meter", bin, notThere))
+		var failed *exec.Error
+		if !errors.As(err, &failed) || failed.Class != exec.CommandFailed || failed.Exit != notThere {
+			return s, err
+		}
+	}
+	bin, err := bring.Weft(ctx, w.Run, w.Targets[node], w.Archs[node], w.Binary, bring.User)
 	if err != nil {
 		return nil, err
 	}
+	return w.open(ctx, node, "exec "+bin+" node meter")
+}
+
+// notThere is how a script ends on a node that has no weft: no status of the shell or of weft.
+const notThere = 96
+
+// open starts a meter and waits for its first word.
+func (w *Way) open(ctx context.Context, node, script string) (*Session, error) {
 	r, in := io.Pipe()
 	own, cancel := context.WithCancel(ctx)
 	s := &Session{Node: node, in: in, cancel: cancel, ended: make(chan struct{}), waiting: map[int]chan meter.Answer{}, line: w.Line}
 	go func() {
-		err := w.Run.Run(own, t, exec.Job{Script: "exec " + bin + " node meter", Stdin: r, Stdout: s})
+		err := w.Run.Run(own, w.Targets[node], exec.Job{Script: script, Stdin: r, Stdout: s})
 		if err == nil {
 			err = errors.New("it ended")
 		}
 		r.CloseWithError(err)
 		s.end(err)
 	}()
+	var err error
 	s.Hello, err = s.Ask(ctx, meter.Ask{Do: "hello", Within: helloTime.Seconds()})
 	if err == nil && s.Hello.Hello == nil {
 		err = fmt.Errorf("%s does not say who it is", node)

@@ -49,6 +49,27 @@ func open(t *testing.T, w *Way, node string) *Session {
 	return s
 }
 
+// TestOpenAgain: weft is put on a node once. Where the machine type is known, a node that has
+// it is asked for nothing before its meter starts.
+func TestOpenAgain(t *testing.T) {
+	w := here(t, "a")
+	w.Archs["a"] = "x86_64"
+	asked := 0
+	w.Binary = func(string) (string, error) { asked++; return os.Executable() }
+	for _, want := range []int{2, 1} { // to name it, and to put it there
+		asked = 0
+		if s := open(t, w, "a"); s.Hello.Hello == nil || asked != want {
+			t.Errorf("asked for weft %d times, want %d", asked, want)
+		}
+	}
+	w.Targets["gone"] = exec.Target{Name: "gone", SSH: "127.0.0.1:1"}
+	w.Archs["gone"] = "x86_64"
+	var failed *exec.Error
+	if _, err := w.Open(t.Context(), "gone"); !errors.As(err, &failed) || failed.Class == exec.CommandFailed {
+		t.Errorf("a node that is not there: %v", err)
+	}
+}
+
 // TestOverIP measures between two meters on this machine what needs no RDMA.
 func TestOverIP(t *testing.T) {
 	w := here(t, "a", "b")
