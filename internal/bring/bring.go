@@ -64,16 +64,11 @@ func (as As) Runs() string { return as.sudo }
 // Name is how a script calls weft on a node of a machine type, where it was put before. The
 // name has the hash of the content.
 func Name(machine string, binary func(machine string) (string, error), as As) (string, error) {
-	local, err := binary(machine)
-	if err != nil {
-		return "", err
-	}
-	p, err := load(local)
-	if err != nil {
-		return "", err
-	}
-	return as.folder + "/weft-" + p.sum[:16], nil
+	p, err := find(machine, binary)
+	return as.name(p), err
 }
+
+func (as As) name(p program) string { return fmt.Sprintf("%s/weft-%.16s", as.folder, p.sum) }
 
 // Weft puts weft on a node and returns how a script calls it there; a node that has it is
 // asked for nothing more. binary finds weft for a machine type, as uname -m says it; machine
@@ -87,15 +82,11 @@ func Weft(ctx context.Context, run *exec.Runner, t exec.Target, machine string, 
 		}
 		machine = strings.TrimSpace(out.String())
 	}
-	local, err := binary(machine)
+	p, err := find(machine, binary)
 	if err != nil {
 		return "", err
 	}
-	p, err := load(local)
-	if err != nil {
-		return "", err
-	}
-	bin := as.folder + "/weft-" + p.sum[:16]
+	bin := as.name(p)
 	said := exec.Capped{Max: 4096}
 	err = run.Run(ctx, t, exec.Job{Script: as.sudo + "test -x " + bin, Deadline: time.Minute, Stderr: &said})
 	var failed *exec.Error
@@ -125,6 +116,14 @@ type program struct {
 
 // programs are read once, however many nodes they go to.
 var programs sync.Map // path → func() (program, error)
+
+func find(machine string, binary func(machine string) (string, error)) (program, error) {
+	path, err := binary(machine)
+	if err != nil {
+		return program{}, err
+	}
+	return load(path)
+}
 
 func load(path string) (program, error) {
 	f, _ := programs.LoadOrStore(path, sync.OnceValues(func() (program, error) {
