@@ -2,8 +2,6 @@ package check
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"weft/internal/fact"
 	"weft/internal/platform"
@@ -30,20 +28,10 @@ func isCX3(d *fact.PCI) bool {
 }
 
 // cx3Dropped reports whether a ConnectX-3 has no driver because the distribution
-// no longer has one: RHEL 10 and its kin dropped mlx4 (seed 002).
+// no longer has one.
 func cx3Dropped(n *fact.Node, d *fact.PCI) bool {
-	return isCX3(d) && d.Driver == "" && elRelease(n) >= 10
-}
-
-// elRelease is the major release of RHEL or a rebuild of it; 0 elsewhere. Fedora
-// says it is like nothing and keeps mlx4.
-func elRelease(n *fact.Node) int {
-	if n.Host.Distro != "rhel" && !slices.Contains(strings.Fields(n.Host.Like), "rhel") {
-		return 0
-	}
-	major, _, _ := strings.Cut(n.Host.Version, ".")
-	release, _ := strconv.Atoi(major)
-	return release
+	_, dropped := platform.DropOf("mlx4_core", n.Host)
+	return isCX3(d) && d.Driver == "" && dropped
 }
 
 func judgeCX3(c *Case, n *fact.Node, d *fact.PCI) Finding {

@@ -69,3 +69,28 @@ func pad(v []int) []int {
 	const most = 4
 	return append(slices.Clone(v[:min(len(v), most)]), make([]int, max(0, most-len(v)))...)
 }
+
+// Drop says that a family of distributions ships a driver no more.
+type Drop struct {
+	Module string // "mlx4_core"
+	Like   string // os-release ID, or a word of ID_LIKE: "rhel"
+	Major  int    // from this major version on
+	Note   string
+	Source string
+}
+
+// Drops lists them.
+var Drops = []Drop{
+	{Module: "mlx4_core", Like: "rhel", Major: 10, Note: "RHEL 10 dropped mlx4: a ConnectX-3 has no driver there; RHEL 9, Fedora and Debian have it", Source: "seed 002"},
+}
+
+// DropOf returns why a host has no driver module, where its distribution dropped it.
+func DropOf(module string, h fact.Host) (Drop, bool) {
+	major := numbers(h.Version)
+	for _, d := range Drops {
+		if d.Module == module && (h.Distro == d.Like || slices.Contains(strings.Fields(h.Like), d.Like)) && len(major) > 0 && major[0] >= d.Major {
+			return d, true
+		}
+	}
+	return Drop{}, false
+}

@@ -77,6 +77,11 @@ func TestRowsAreWhole(t *testing.T) {
 			t.Errorf("kernel row %+v", k)
 		}
 	}
+	for _, d := range Drops {
+		if d.Source == "" || d.Note == "" {
+			t.Errorf("drop row %+v", d)
+		}
+	}
 	for _, p := range []Platform{Spark, StrixHalo} {
 		if p.Source == "" || p.Note == "" {
 			t.Errorf("platform %+v", p)
@@ -266,6 +271,25 @@ func TestAtLeast(t *testing.T) {
 	} {
 		if reached, ok := AtLeast(c.version, c.least); reached != c.reached || ok != c.ok {
 			t.Errorf("AtLeast(%q, %q) = %v, %v; want %v, %v", c.version, c.least, reached, ok, c.reached, c.ok)
+		}
+	}
+}
+
+func TestDropOf(t *testing.T) {
+	for _, c := range []struct {
+		module string
+		host   fact.Host
+		want   bool
+	}{
+		{"mlx4_core", fact.Host{Distro: "rhel", Version: "10.1"}, true},
+		{"mlx4_core", fact.Host{Distro: "rocky", Like: "rhel centos fedora", Version: "10.0"}, true},
+		{"mlx4_core", fact.Host{Distro: "rhel", Version: "9.6"}, false},
+		{"mlx4_core", fact.Host{Distro: "fedora", Version: "43"}, false},
+		{"mlx5_core", fact.Host{Distro: "rhel", Version: "10.1"}, false},
+		{"mlx4_core", fact.Host{Distro: "rhel"}, false},
+	} {
+		if _, got := DropOf(c.module, c.host); got != c.want {
+			t.Errorf("DropOf(%s, %+v) = %v", c.module, c.host, got)
 		}
 	}
 }
