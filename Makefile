@@ -26,9 +26,9 @@ test: setup ## every test that this machine can run, and a short part of the lab
 	$(GO) test ./...
 	WEFT_LAB_TEST=short $(GO) test -v -count=1 -timeout 60m -p 1 -run '^TestReal' ./internal/lab ./internal/lab/ib
 
-lab-test: setup ## every fault, every trial and all bad luck, on real machines: 60 minutes
+lab-test: setup ## every fault, every trial and all bad luck, on real machines: more than two hours
 	@scripts/test-setup openmpi-bin libopenmpi-dev
-	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 100m -p 1 -run '^TestReal' -skip '$(apply)' ./internal/lab ./internal/lab/ib
+	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 240m -p 1 -run '^TestReal' -skip '$(apply)' ./internal/lab ./internal/lab/ib
 
 apply-test: setup ## plan, apply and undo on real machines, which are lost at every point
 	WEFT_LAB_TEST=full $(GO) test -v -count=1 -timeout 60m -p 1 -run '$(apply)' ./internal/lab
