@@ -108,7 +108,7 @@ func (p *prover) open(ctx context.Context, rounds []trial.Round) {
 	p.say(0, len(names), "putting meters on nodes")
 	var n int
 	var wg sync.WaitGroup
-	opening := make(chan struct{}, exec.DefaultWidth)
+	opening := make(chan struct{}, opensAtOnce)
 	for _, name := range names {
 		opening <- struct{}{}
 		wg.Go(func() {

@@ -15,7 +15,6 @@ import (
 
 	"weft/internal/check"
 	"weft/internal/collective"
-	"weft/internal/exec"
 	"weft/internal/meter"
 	"weft/internal/rehearsal"
 	"weft/internal/trial"
@@ -153,7 +152,7 @@ func (r *rehearser) open(ctx context.Context) error {
 	for i, e := range r.ends {
 		p.paths[e] = r.paths[i]
 	}
-	opening := make(chan struct{}, exec.DefaultWidth)
+	opening := make(chan struct{}, opensAtOnce)
 	return r.each(func(i int) error {
 		opening <- struct{}{}
 		defer func() { <-opening }()

@@ -67,6 +67,10 @@ type Way struct {
 	Line    int               // bytes of one answer at most; 0 is maxAnswer
 }
 
+// opensAtOnce is on how many nodes meters are started at the same time. More than
+// exec.DefaultWidth: the connections are there since the look, and the work is the nodes' own.
+const opensAtOnce = 64
+
 // helloTime is how long a node may take from the first connection to its first word.
 const helloTime = 60 * time.Second
 

@@ -4,10 +4,9 @@ import "time"
 
 // Cost is what measuring takes, as it was measured.
 type Cost struct {
-	Open   time.Duration // to put a meter on a node that has weft already
-	Width  int           // nodes that are opened at the same time
-	Round  time.Duration // all trials over the pairs of one round, set-up included
-	Rounds int           // that were measured for this
+	Open  time.Duration // to put a meter on a node that has weft already
+	Width int           // nodes that are opened at the same time
+	Round time.Duration // all trials over the pairs of one round, set-up included
 }
 
 // Clock is how long a proof of so many nodes takes at that cost: meters are put on nodes
