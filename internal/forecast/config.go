@@ -84,10 +84,10 @@ func (c *config) decodes() {
 	if f.bool(false, "is_encoder_decoder") || strings.HasSuffix(c.kind, "t5") {
 		f.wrong("model_type", "%s has an encoder and a decoder; weft forecasts models that only decode", c.kind)
 	}
-	for i, a := range f.list("architectures") {
-		name := shorten(a)
+	if l := f.list("architectures"); len(l) > 0 {
+		name := shorten(l[0])
 		for _, does := range []string{"ForMaskedLM", "Classification", "ForQuestionAnswering", "ForPreTraining"} {
-			if i == 0 && strings.Contains(name, does) {
+			if strings.Contains(name, does) {
 				f.wrong("architectures", "%s does not write text; weft forecasts models that do", name)
 			}
 		}
@@ -103,7 +103,7 @@ var ffnKeys = []string{"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_d
 // usualFFN is the width in the families whose configuration leaves it out; 0 in others.
 func (c *config) usualFFN() int {
 	switch c.kind {
-	case "gpt2", "gptj", "gpt_bigcode", "codegen", "bloom", "falcon", "RefinedWeb", "RefinedWebModel":
+	case "gpt2", "gpt_neo", "gptj", "gpt_bigcode", "codegen", "bloom", "falcon", "RefinedWeb", "RefinedWebModel":
 		return 4 * c.hidden
 	case "mpt":
 		return c.f.or(4, 64, "expansion_ratio") * c.hidden
@@ -413,7 +413,7 @@ func (c *config) ssm(a *Attn) {
 
 // matrices is how many a feed-forward block has: a gate, up and down, or up and down.
 func (c *config) matrices() float64 {
-	for _, two := range []string{"gpt2", "gpt_bigcode", "gpt_neox", "gptj", "codegen", "RefinedWeb", "RefinedWebModel", "opt", "bloom", "falcon", "mpt", "phi", "starcoder2", "nemotron", "nemotron_h"} {
+	for _, two := range []string{"gpt2", "gpt_bigcode", "gpt_neo", "gpt_neox", "gptj", "codegen", "RefinedWeb", "RefinedWebModel", "opt", "bloom", "falcon", "mpt", "phi", "starcoder2", "nemotron", "nemotron_h"} {
 		if c.kind == two {
 			return 2
 		}
